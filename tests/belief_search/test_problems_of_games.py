@@ -70,7 +70,7 @@ def _told(state: State, player: int) -> object:
 @pytest.mark.parametrize("name", ["phantom_tic_tac_toe", "kuhn_poker"])
 def test_where_something_is_hidden_it_is_the_value_of_the_definition(name: str, arm: str) -> None:
     game, compared = miai.load_game(name), 0
-    for seed in range(8):
+    for seed in range(5):
         rng, state = random.Random(seed), game.new_initial_state()
         beliefs = [EnumeratedBelief(game, player) for player in (0, 1)]
         for ply in range(9):
@@ -90,7 +90,7 @@ def test_where_something_is_hidden_it_is_the_value_of_the_definition(name: str, 
                     assert found.value == worst_of_strategies(states, player, depth)
                     compared += 1
             state.apply_action(rng.choice(state.legal_actions()))
-    assert compared > 7
+    assert compared > 4
 
 
 class _Peeking(KuhnPokerState):

@@ -16,8 +16,6 @@ from miai_miniblind.phantom_lines import PhantomLinesProblem
 from miai_miniblind.roots import hard_roots, random_roots, won_roots
 from miai_miniblind.sub_hunt import SubHuntProblem
 
-EXACT = ("singles", "exact", "cores", "minhash")
-
 CASES: dict[str, tuple[BeliefProblem[Any], int, str]] = {
     "krk4": (MiniRbcProblem(4, 2), 3, "hard"),
     "krk4 graded": (MiniRbcProblem(4, 2, graded=True), 2, "random"),
@@ -31,19 +29,6 @@ def roots_of(problem: Any, kind: str, count: int, depth: int) -> list[Root[Any]]
     if kind == "random":
         return random_roots(problem, count, seed=3)
     return hard_roots(problem, count, depth=depth, seed=3)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", CASES)
-def test_all_arms_agree_with_a_plain_table(name: str) -> None:
-    problem, depth, kind = CASES[name]
-    roots = roots_of(problem, kind, 2, depth)
-    plain = BeliefSearch(problem, named_bounds("table"))
-    values = [plain.search(root, depth).value for root in roots]
-    for arm in EXACT:
-        for window in ("alpha-beta", "null"):
-            search = BeliefSearch(problem, named_bounds(arm), window=window)
-            assert [search.search(root, depth).value for root in roots] == values, (arm, window)
 
 
 @pytest.mark.parametrize("name", ["krk4", "phantom", "hunt"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable, Sequence
-from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -12,9 +11,7 @@ from hypothesis import strategies as st
 from tests.belief_search.random_problems import STATES, RandomProblem, value_by_definition
 
 from miai.beliefs import BeliefSearch, Reply, Root, goes_on, named_bounds, over, search_belief
-from miai.beliefs.bounds import ExactBounds
 from miai.beliefs.deepening import Window
-from miai.beliefs.protocol import BoundEntry
 from miai.errors import UnsuitableGameError
 
 ARMS = ("none", "table", "singles", "exact", "cores", "minhash", "reference-minhash")
@@ -72,32 +69,6 @@ def test_the_action_named_guarantees_the_value(
         after = problem.after((0, 0), found.action, None)
         worst = min(worst, value_by_definition(problem, after, frozenset(part), depth))
     assert worst == found.value
-
-
-@pytest.mark.slow
-@given(st.integers(0, 10**6), st.booleans())
-@settings(max_examples=25, deadline=None)
-def test_every_recorded_result_is_true(seed: int, reachability: bool) -> None:
-    """Cores, closures and all: proved again by the definition."""
-    problem = RandomProblem(seed, reachability=reachability)
-    bounds = _Witness(explains=True, singles=True, across=reachability)
-    search = BeliefSearch(problem, lambda _: bounds, window="null")
-    for hidden in (tuple(range(STATES)), (0, 2, 4), (1,)):
-        search.search(Root((0, 0), hidden), 2)
-    for (lower, public, depth, mask), value in bounds.output:
-        belief = frozenset(search.recursion.universe.parts(mask))
-        true = value_by_definition(problem, cast(Any, public), belief, depth)
-        assert true >= value if lower else true <= value
-
-
-class _Witness(ExactBounds):
-    def __init__(self, *, explains: bool, singles: bool, across: bool) -> None:
-        super().__init__(explains=explains, singles=singles, across=across)
-        self.output: list[tuple[BoundEntry, float]] = []
-
-    def record(self, entry: BoundEntry, value: float) -> BoundEntry | None:
-        self.output.append((entry, value))
-        return super().record(entry, value)
 
 
 # -- means --------------------------------------------------------------------------------------

@@ -38,25 +38,6 @@ def states(state: State | None = None) -> Iterator[State]:
 # -- rules ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("moves", "returns"),
-    [
-        ("K J pass pass", (1, -1)),
-        ("J K pass pass", (-1, 1)),
-        ("Q J bet bet", (2, -2)),
-        ("Q K bet bet", (-2, 2)),
-        ("J K bet pass", (1, -1)),
-        ("K J pass bet pass", (-1, 1)),
-        ("K J pass bet bet", (2, -2)),
-        ("J Q pass bet bet", (-2, 2)),
-    ],
-)
-def test_the_pot_goes_to_the_right_player(moves: str, returns: tuple[float, float]) -> None:
-    state = play(*moves.split())
-    assert state.is_terminal()
-    assert state.returns() == returns
-
-
 def test_counts_of_the_tree() -> None:
     """6 deals with 5 endings each, and 12 information states of the players."""
     all_states = list(states())

@@ -7,8 +7,6 @@ from collections import defaultdict
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import miai
 from miai import Observation, PlayerView, State
@@ -65,21 +63,6 @@ def test_information_states_in_words() -> None:
     state = play(4, 4, 0, 0)
     assert state.information_state_string(0) == "x: b2 . a3?"
     assert state.information_state_string(1) == "o: . b2? a3"
-
-
-@given(seed=st.integers(0, 2**32))
-def test_legal_actions_are_what_the_mover_does_not_know_to_be_taken(seed: int) -> None:
-    """By the mover's observations alone: neither its own marks nor what was refused."""
-    rng = random.Random(seed)
-    state = play()
-    taken: tuple[set[int], set[int]] = (set(), set())
-    while not state.is_terminal():
-        mover = state.current_player()
-        assert state.legal_actions() == [a for a in range(9) if a not in taken[mover]]
-        action = rng.choice(state.legal_actions())
-        state.apply_action(action)
-        taken[mover].add(action)  # its own now, or refused
-    assert len(state.history()) <= GAME.max_game_length()
 
 
 def test_the_longest_game_has_seventeen_actions() -> None:

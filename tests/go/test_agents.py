@@ -258,7 +258,7 @@ def test_seconds_are_honoured() -> None:
     began = time.perf_counter()
     result = search.search(state, seconds=0.3)
     spent = time.perf_counter() - began
-    assert spent < 2, "0.3 s were given; the rest is room for a loaded machine"
+    assert spent < 10, "0.3 s were given; the rest is room for a loaded machine"
     assert result.statistics["simulations"] != 0
 
 

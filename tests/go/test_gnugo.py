@@ -1,14 +1,11 @@
 """Real games against GNU Go, and GNU Go as an oracle for the rules."""
 
-import contextlib
 import random
 import re
 import tomllib
-import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import psutil
 import pytest
 from tests.go.positions import go
 
@@ -26,26 +23,10 @@ from miai_go.rules.board import BLACK, WHITE
 from miai_go.rules.coordinates import parse_vertex, vertex
 from miai_go.rules.game import GoGame, GoState
 
-pytestmark = pytest.mark.engine("gnugo")
+pytestmark = [pytest.mark.engine("gnugo"), pytest.mark.usefixtures("token")]
 
-TOKEN = "MIAI_TEST_TOKEN"
 SECONDS = 30.0
 COMMAND = "gnugo --mode gtp --level 1 --chinese-rules --positional-superko --seed {seed}"
-
-
-@pytest.fixture(autouse=True)
-def no_engine_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    value = uuid.uuid4().hex
-    before = set(psutil.pids())
-    monkeypatch.setenv(TOKEN, value)
-    yield
-    left = []
-    for pid in sorted(set(psutil.pids()) - before):
-        with contextlib.suppress(psutil.Error):
-            process = psutil.Process(pid)
-            if process.environ().get(TOKEN) == value:
-                left.append(process.name())
-    assert not left
 
 
 Oracle = Callable[..., GtpClient]

@@ -4,29 +4,16 @@ import random
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from miai_go.rules.board import BLACK, WHITE, Board
+from miai_go.rules.chains import chain_at, fills_eye, liberties_of, neighbours
 from miai_go.rules.playouts import Playouts
 
 
-def is_true_eye(stones: NDArray[np.int8], color: int, point: int) -> bool:
-    size = len(stones)
-    row, column = divmod(point, size)
-
-    def around(steps: list[tuple[int, int]]) -> list[int]:
-        places = [(row + r, column + c) for r, c in steps]
-        return [int(stones[r, c]) for r, c in places if 0 <= r < size and 0 <= c < size]
-
-    sides = around([(-1, 0), (0, -1), (0, 1), (1, 0)])
-    corners = around([(-1, -1), (-1, 1), (1, -1), (1, 1)])
-    hostile = corners.count(2 - color)
-    return all(s == color + 1 for s in sides) and hostile <= (1 if len(corners) == 4 else 0)
-
-
 def candidates(board: Board, color: int) -> list[int]:
-    stones = board.stones()
-    return [int(p) for p in board.legal_points(color) if not is_true_eye(stones, color, int(p))]
+    """Return the legal points that fill no eye of the player's own."""
+    stones = board.stones().ravel()
+    return [p for p in board.legal_points(color).tolist() if not fills_eye(stones, p, color + 1)]
 
 
 def random_position(size: int, seed: int) -> Board:
@@ -160,51 +147,30 @@ def test_bad_arguments_are_named() -> None:
         Playouts(5, 1, limit=0)
 
 
-def chain_and_liberties(stones: NDArray[np.int8], point: int) -> tuple[set[int], set[int]]:
-    size = len(stones)
-    chain, liberties, edge = {point}, set(), [point]
-    while edge:
-        row, column = divmod(edge.pop(), size)
-        for r, c in ((row - 1, column), (row, column - 1), (row, column + 1), (row + 1, column)):
-            if not (0 <= r < size and 0 <= c < size):
-                continue
-            near = r * size + c
-            if stones[r, c] == 0:
-                liberties.add(near)
-            elif stones[r, c] == stones.flat[point] and near not in chain:
-                chain.add(near)
-                edge.append(near)
-    return chain, liberties
-
-
-def beside(point: int, size: int) -> list[int]:
-    row, column = divmod(point, size)
-    places = [(row - 1, column), (row, column - 1), (row, column + 1), (row + 1, column)]
-    return [r * size + c for r, c in places if 0 <= r < size and 0 <= c < size]
-
-
 def answers(board: Board, color: int, last: int) -> tuple[set[int], bool]:
     """Return every point that may be an answer to the last stone, and whether there must be one."""
-    stones = board.stones()
-    size = len(stones)
+    stones, size = board.stones().ravel(), board.size
     playable = set(candidates(board, color))
-    _, liberties = chain_and_liberties(stones, last)
+
+    def liberties_at(point: int) -> set[int]:
+        return liberties_of(stones, chain_at(stones, point, size), size)
+
+    liberties = liberties_at(last)
     if len(liberties) == 1 and liberties <= playable:
         return liberties, True
     found: set[int] = set()
     sure = False
-    for own in beside(last, size):
-        if stones.flat[own] != color + 1:
-            continue
-        chain, liberties = chain_and_liberties(stones, own)
-        if len(liberties) != 1:
+    for own in neighbours(last, size):
+        liberties = liberties_at(own)
+        if stones[own] != color + 1 or len(liberties) != 1:
             continue
         (way_out,) = liberties
         found.add(way_out)
-        sure |= sum(stones.flat[n] == 0 for n in beside(way_out, size)) >= 2
-        for hostile in {n for stone in chain for n in beside(stone, size)}:
-            if stones.flat[hostile] == 2 - color:
-                _, theirs = chain_and_liberties(stones, hostile)
+        sure |= sum(stones[n] == 0 for n in neighbours(way_out, size)) >= 2
+        chain = chain_at(stones, own, size)
+        for hostile in {n for stone in chain for n in neighbours(stone, size)}:
+            if stones[hostile] == 2 - color:
+                theirs = liberties_at(hostile)
                 if len(theirs) == 1 and theirs <= playable:
                     found |= theirs
                     sure = True

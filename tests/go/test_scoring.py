@@ -255,17 +255,6 @@ def test_the_referee_is_any_component_of_the_kind() -> None:
         go(dead_stones="referee", referee="playout")
 
 
-@pytest.mark.engine("gnugo")
-def test_gnu_go_is_a_referee() -> None:
-    state = split_board(
-        dead_stones="referee",
-        referee="gtp",
-        referee_settings={"command": "gnugo --mode gtp --seed 1"},
-    )
-    play(state, "pass pass")
-    assert vertices(state, state.score().dead) == DEAD
-
-
 def test_a_missing_referee_is_reported_before_the_game() -> None:
     with pytest.raises(AgentUnavailableError, match="no-such-engine"):
         go(

@@ -20,9 +20,8 @@ import miai
 from miai.errors import GameError, RecordError
 from miai.record import GameRecord, MoveRecord, PlayerRecord, Termination
 from miai_go.rules.coordinates import vertex
-from miai_go.rules.game import GoGame, GoState, Start
+from miai_go.rules.game import GoGame, Start
 from miai_go.rules.game_parameters import SgfOpeningParameters
-from miai_go.sgf import check as sgf_check
 from miai_go.sgf.check import SgfError
 from miai_go.sgf.reading import SgfGame, SgfOpenings, read_bytes, read_file
 from miai_go.sgf.writing import SgfRecords, state_to_sgf
@@ -263,27 +262,6 @@ def test_a_damaged_file_is_read_or_refused(seed: int) -> None:
         [line for game in read_bytes(bytes(raw)) for line in game.lines()]
 
 
-@pytest.mark.slow
-def test_a_large_honest_file_is_read_in_time() -> None:
-    rng = random.Random(1)
-    letters = "abcdefghijklmnopqrs"
-
-    def moves(count: int) -> str:
-        points = rng.sample([a + b for a in letters for b in letters], count)
-        return "".join(f";{'BW'[i % 2]}[{p}]C[a comment]" for i, p in enumerate(points))
-
-    text = "(;SZ[19]" + "".join(f"({moves(150)})" for _ in range(600)) + ")"
-    began = time.perf_counter()
-    assert len(list(only(text).lines())) == 600
-    assert time.perf_counter() - began < 20
-
-
-def test_limits_are_stated() -> None:
-    assert sgf_check.MAX_FILE_BYTES <= 4 * 2**20
-    assert sgf_check.MAX_NODES <= 200_000
-    assert sgf_check.MAX_DEPTH <= 1000
-
-
 # -- writing --------------------------------------------------------------------------------------
 
 STARTS: list[dict[str, Any]] = [
@@ -481,14 +459,3 @@ def test_lines_that_are_not_openings_of_the_game_are_refused(
 def test_openings_may_start_from_the_games_own_set_up(tmp_path: Path) -> None:
     game = go(board_size=9, handicap=2)
     assert openings(tmp_path, "(;SZ[9]HA[2]AB[gc][cg];W[ee])", game) == [[40]]
-
-
-def test_a_registered_reader_and_format_are_found() -> None:
-    from miai.plugins.loader import registry
-
-    reader = registry().get("opening-reader", "sgf", game="go").build(go(), values={"plies": 2})
-    assert isinstance(reader, SgfOpenings)
-    written = registry().get("record-format", "sgf", game="go").build(values={})
-    assert written.suffix == ".sgf"
-    state: GoState = go().new_initial_state()
-    assert state.is_legal(40)

@@ -2,7 +2,6 @@
 
 import math
 import random
-from collections.abc import Iterator
 from time import perf_counter, process_time
 from typing import Any, cast
 
@@ -240,47 +239,6 @@ def test_moves_outside_the_mask_are_not_searched() -> None:
         tree.restrict(np.ones(25, bool))
 
 
-def walk(tree: UctTree, node: int = 0, moves: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
-    """Yield the moves to every visited node."""
-    if tree._nodes[fields.VISITS, node]:
-        yield moves
-        block = tree.children(node)
-        actions = tree.actions(node)
-        for child, action in zip(range(block.start, block.stop), actions, strict=True):
-            yield from walk(tree, child, (*moves, int(action)))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("rule", list(KoRule))
-@pytest.mark.parametrize("suicide", [False, True])
-def test_no_line_of_the_tree_breaks_the_rules(rule: KoRule, suicide: bool) -> None:
-    repeated = lines = 0
-    for size, komi in ((2, -1.0), (2, 0.0), (2, 1.0), (3, 0.0), (3, 9.0)):
-        tree = UctTree(size, seed=7, exploration=3.0)
-        start, color = Board(size), BLACK
-        history = []
-        for point in (0, 1):
-            history.append(history_key(start.hash, color, rule))
-            start.play(color, point)
-            color = 1 - color
-        tree.set_root(start, color, komi=komi, history=history, ko_rule=rule, suicide=suicide)
-        tree.run(4000)
-        for line in walk(tree):
-            board, mover = start.copy(), color
-            seen = [*history, history_key(board.hash, mover, rule)]
-            for action in line:
-                assert board.is_legal(mover, action, suicide=suicide)
-                board.play(mover, action, suicide=suicide)
-                mover = 1 - mover
-                seen.append(history_key(board.hash, mover, rule))
-                if action != size * size and seen[-1] in seen[:-1]:
-                    assert rule == KoRule.SIMPLE
-                    repeated += 1
-            lines += 1
-    assert lines > 1000
-    assert (repeated > 0) == (rule == KoRule.SIMPLE)
-
-
 @pytest.mark.parametrize("to_move", [BLACK, WHITE])
 def test_situational_superko_asks_who_was_to_move(to_move: int) -> None:
     """Black's move at 1 gives a position of the game, with White to move."""
@@ -416,17 +374,6 @@ def test_nodes_get_children_after_the_visits_asked_for() -> None:
         assert (visits[count > 0][1:] >= expand_after).all()
         sizes.append(tree.nodes)
     assert sizes == sorted(sizes, reverse=True)
-
-
-def test_tactical_playouts_are_others_and_repeatable() -> None:
-    def visits(*, tactical: bool) -> list[int]:
-        tree = UctTree(7, seed=3, rave=1000, exploration=0.1, expand_after=4, tactical=tactical)
-        tree.set_root(Board(7), BLACK, komi=8.5)
-        tree.run(3000)
-        return list(tree.visits())
-
-    assert visits(tactical=True) == visits(tactical=True)
-    assert visits(tactical=True) != visits(tactical=False)
 
 
 def test_seconds_and_stop_end_a_search() -> None:

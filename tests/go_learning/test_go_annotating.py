@@ -133,22 +133,6 @@ def test_without_values_or_results_nothing_is_sharpened() -> None:
         assert (root_sharpness(*GoDataset.of_games([lacking]).searched()) == 1.0).all()
 
 
-def test_few_positions_take_the_factor_of_the_plies_before() -> None:
-    rng = np.random.default_rng(3)
-    short, long = (random_game(seed, size=SIZE, length=12 * seed) for seed in (1, 2))
-    games = []
-    for number in range(300):
-        game = short if number else long  # one game alone has positions from ply 20 on
-        black = rng.choice([-0.4, 0.4])
-        sides = np.where(np.arange(len(game.moves)) % 2 == 0, 1, -1)
-        result = int(np.sign(black)) if rng.random() < 0.8 else -int(np.sign(black))
-        games.append(replace(game, result=result, root_value=(black * sides).astype(np.float16)))
-    found = root_sharpness(*GoDataset.of_games(games).searched())
-    assert len(found) == 30
-    assert found == pytest.approx(np.full(30, found[0]))
-    assert found[0] != 1.0
-
-
 def test_the_sharpened_value_is_the_target() -> None:
     game = replace(random_game(1, size=SIZE, search=True), result=1)
     (batch,) = GoDataset.of_games([game], encoder=ZeroEncoder(SIZE)).batches(64, shuffle=False)

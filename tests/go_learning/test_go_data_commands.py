@@ -17,7 +17,6 @@ from tests.go_learning.go_data_games import random_moves, sgf_of
 from typer.testing import CliRunner, Result
 
 from miai.errors import ConfigError, MiaiError
-from miai.plugins.loader import plugin_host
 from miai_go.commands import add_commands
 from miai_go.errors import DataError
 from miai_go.learning.data import collections as download
@@ -232,10 +231,3 @@ def test_downloads_are_kept_whole_with_their_checksum_or_not_at_all(tmp_path: Pa
     (tmp_path / "a.tgz.sha256").write_text("garbage")
     with pytest.raises(DataError, match="not a SHA-256"):
         download.expected_checksum(path, "", trust_first=True)
-
-
-def test_the_plugin_host_offers_the_commands() -> None:
-    app = typer.Typer()
-    plugin_host().add_commands(app)
-    words = ["go", "data", "--help"]
-    assert "import" in CliRunner().invoke(app, words).stdout

@@ -222,17 +222,6 @@ def test_one_writer_has_a_set_at_a_time(tmp_path: Path) -> None:
     assert [shard.games for shard in open_shards(tmp_path)] == [1, 1]
 
 
-def test_other_sizes_are_refused(tmp_path: Path) -> None:
-    with ShardWriter(tmp_path, size=9) as writer:
-        writer.add(random_game(1, length=5))
-        with pytest.raises(DataError, match="7x7"):
-            writer.add(random_game(1, size=7, length=5))
-    with pytest.raises(DataError, match="another folder"):
-        ShardWriter(tmp_path, size=7)
-    with pytest.raises(DataError, match="is a shard itself"):
-        ShardWriter(tmp_path / "000000", size=9)
-
-
 @pytest.fixture
 def shard(tmp_path: Path) -> Path:
     with ShardWriter(tmp_path, size=9) as writer:

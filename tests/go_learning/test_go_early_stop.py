@@ -1,7 +1,7 @@
 """A budget in seconds is not spent on what could no longer change the move."""
 
 import itertools
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -44,10 +44,10 @@ def test_an_obvious_move_takes_less_than_its_time() -> None:
     game = GoGame(GoParameters(board_size=5, komi=0.5))  # nothing compares with the centre
     search = GoMcts(game, GoMctsParameters(simulations=0, seconds=1.5))
     search.new_game(1)
-    started = perf_counter()
+    started = process_time()
     result = search.search(game.new_initial_state())
     assert result.action == 12
-    assert perf_counter() - started < 1.4
+    assert process_time() - started < 1.4
 
 
 @pytest.mark.parametrize(

@@ -71,19 +71,6 @@ def slow_game(size: int, actions: list[int], half_komi: int = 0) -> SlowGame:
     return game
 
 
-def turned(actions: list[int], size: int, symmetry: int) -> list[int]:
-    """Return the actions on a board turned by `symmetry % 4` quarters, mirrored from 4 on."""
-    where = np.arange(size**2).reshape(size, size)
-    moved = turn(where, symmetry).ravel()  # moved[new] = old
-    to_new = np.append(np.argsort(moved), size**2)
-    return [int(to_new[action]) for action in actions]
-
-
-def turn(planes: NDArray[np.generic], symmetry: int) -> NDArray[np.generic]:
-    planes = np.rot90(planes, symmetry % 4, axes=(-2, -1))
-    return planes[..., ::-1] if symmetry >= 4 else planes
-
-
 def prefixes(size: int, seed: int, every: int) -> list[list[int]]:
     game = random_game(size, 2 * size * size, seed)
     return [game[:ply] for ply in range(0, len(game), every)]
@@ -103,18 +90,6 @@ def test_planes_are_those_of_the_definitions(name: str, size: int, seeds: int, e
             np.testing.assert_array_equal(
                 planes.reshape(len(planes), -1), slow, f"seed {seed}, after {actions}"
             )
-
-
-@pytest.mark.parametrize("name", MAKERS)
-@pytest.mark.parametrize("size", [5, 9])
-def test_planes_turn_with_the_board(name: str, size: int) -> None:
-    game = random_game(size, size * size, 100 + size)
-    encoder = MAKERS[name](size)
-    cut = [game[: len(game) * part // 4] for part in (1, 2, 3, 4)]
-    planes = encoder.encode(positions_of(size, cut))
-    for symmetry in range(8):
-        moved = positions_of(size, [turned(actions, size, symmetry) for actions in cut])
-        np.testing.assert_array_equal(encoder.encode(moved), turn(planes, symmetry))
 
 
 @pytest.mark.parametrize("name", MAKERS)

@@ -319,6 +319,7 @@ def test_zero_is_the_same_on_any_number_of_workers(
     assert same_tensors(whole[1].weights, train_zero(plan).weights)
 
 
+@pytest.mark.slow
 def test_a_gate_keeps_weights_that_lose_from_playing(tmp_path: Path) -> None:
     settings = ("gate.games=4", "gate.score=1.0", "ladder.games=2", "search.method='puct'")
     plan = zero_plan(tmp_path, *settings, "resign.below=-0.2", "resign.hold_out=0.5")

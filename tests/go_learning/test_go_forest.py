@@ -192,33 +192,6 @@ def test_the_budget_is_halved_among_the_best(moves: int, budget: int, visits: li
 # -- values and signs, by hand --------------------------------------------------------------------
 
 
-def test_a_value_counts_for_the_player_who_moved_and_against_the_other() -> None:
-    """A stone at A1 is worth 0.6 to Black; once White answers at B1 it is -0.5, else 0.
-
-    Without exploration the first move is tried first, and what is known to be good goes on.
-    """
-    state = go(board_size=3, **SIMPLE, komi=0.5).new_initial_state()
-    valuer = Judged(output(3, {(0,): 0.6, (0, 1): -0.5}))
-    forest = planted(state, TreeSettings(c_puct=0, c_base=0, fpu=0, root_fpu=0))
-    wanted: list[dict[tuple[int, ...], tuple[int, float]]] = [
-        {(): (2, -0.6), (0,): (1, 0.6)},
-        {(): (3, -0.1), (0,): (2, 0.1), (0, 1): (1, 0.5)},
-        {(): (4, -0.1), (0,): (3, 0.1), (0, 1): (2, 0.5), (0, 1, 2): (1, 0.0)},
-    ]
-    for known in wanted:
-        forest.search(ONE, 1, valuer)
-        found = {way: seen for way, seen in nodes_of(forest).items() if seen.visits}
-        assert found.keys() == known.keys()
-        for way, (visits, total) in known.items():
-            assert found[way].visits == visits
-            assert found[way].total == pytest.approx(total)
-    assert forest.tree(0).value == pytest.approx(0.1 / 4)  # for Black, who is to move
-    assert forest.tree(0).values()[0] == pytest.approx(0.1 / 3)
-    forest.play(0, 0)
-    assert forest.tree(0).value == pytest.approx(-0.1 / 3)  # for White
-    assert forest.tree(0).values()[1] == pytest.approx(0.5 / 2)
-
-
 def test_finished_games_are_worth_their_result_and_settle_the_game() -> None:
     """White is about to pass and lose, or to win: by area every point is Black's."""
     board = """
@@ -240,25 +213,6 @@ def test_finished_games_are_worth_their_result_and_settle_the_game() -> None:
     forest.search(ONE, 50, nothing)
     assert forest.tree(0).proven == 0  # a draw proves nothing
     assert forest.tree(0).values()[9] == 0
-
-
-def test_a_win_that_is_proven_is_played_though_all_values_speak_against_it() -> None:
-    """Black to move after a pass, ahead on the board; the valuer holds the pass for lost."""
-    board = """
-        .X.O
-        XXOO
-        .XO.
-        XXOO"""
-
-    def judge(stones: bytes, color: int, last: int) -> tuple[NDArray[np.float32], float]:
-        return np.zeros(17, np.float32), -0.9
-
-    forest = Forest(4, 1, max_nodes=20_000)
-    forest.set_root(0, drawn(board, komi=-1.5, passes=1))
-    forest.search(ONE, 400, Judged(judge))
-    assert forest.tree(0).proven == 1
-    assert forest.tree(0).best() == 16
-    assert forest.tree(0).principal_variation()[0] == 16
 
 
 # -- rollouts -------------------------------------------------------------------------------------
@@ -286,21 +240,6 @@ def test_a_leaf_is_worth_its_value_and_its_rollouts_mixed(mix: float, to_move: i
     forest.set_root(0, drawn(SETTLED, to_move=to_move, komi=0.5))
     forest.value_roots(ONE, Judged(judge))
     assert forest.tree(0).value == pytest.approx((1 - mix) * value + mix * result)
-
-
-def test_rollouts_are_seeded_and_measure_the_position() -> None:
-    empty = " ".join(["....."] * 5)
-
-    def mean(seed: int, to_move: int, komi: float) -> float:
-        forest = Forest(5, 1, max_nodes=5000, seed=seed)
-        forest.configure(0, TreeSettings(rollouts=2, mix=1.0))
-        forest.set_root(0, drawn(empty, to_move=to_move, komi=komi))
-        forest.search(ONE, 60, Judged(output(5, {})))
-        return forest.tree(0).value
-
-    assert mean(1, 0, 0.5) == mean(1, 0, 0.5) != mean(2, 0, 0.5)
-    assert mean(1, 0, 25.5) == -1  # no result is enough for Black
-    assert mean(1, 1, 25.5) == 1
 
 
 # -- many games -----------------------------------------------------------------------------------
@@ -525,9 +464,3 @@ def test_bad_arguments_are_named() -> None:
     forest.play(0, 0)
     with pytest.raises(ValueError, match="max_moves"):
         forest.play(0, 1)
-
-
-# -- the rules ------------------------------------------------------------------------------------
-
-
-# -- symmetry -------------------------------------------------------------------------------------

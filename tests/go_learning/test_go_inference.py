@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnxruntime
 import pytest
 import torch
 from numpy.typing import NDArray
@@ -25,9 +24,8 @@ from tests.go_learning.go_networks_small import (
 from miai.errors import WeightsError
 from miai_go.errors import InferenceError
 from miai_go.nets import onnx_export
-from miai_go.nets.encoder import load_encoder
 from miai_go.nets.inference import Ensemble, export_beside, load_oracle, prefers_int8
-from miai_go.nets.network import NetworkWeights, encoder_of, load_weights, save_weights
+from miai_go.nets.network import encoder_of, load_weights, save_weights
 from miai_go.nets.network_parameters import Precision
 from miai_go.nets.onnx_export import export_onnx
 from miai_go.nets.onnx_oracle import OnnxOracle
@@ -164,24 +162,6 @@ def test_an_int8_export_beside_weights_is_used_while_it_is_of_these(tmp_path: Pa
     save_weights(weights, small_network(header, seed=9), header)
     assert distance(load_oracle(weights, precision="int8").infer(planes), exported) > INT8
     assert isinstance(load_oracle(weights), TorchOracle)
-
-
-@pytest.mark.slow
-def test_an_export_beside_weights_is_opened_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    weights = small_file(tmp_path / "net.safetensors")
-    export_onnx(load_weights(weights), export_beside(weights), precision="int8", positions=64)
-    opened: list[bytes] = []
-    session = onnxruntime.InferenceSession
-
-    def noted(model: bytes, **options: Any) -> Any:
-        opened.append(model)
-        return session(model, **options)
-
-    monkeypatch.setattr(onnxruntime, "InferenceSession", noted)
-    oracle = load_oracle(weights, precision="int8")
-    assert (oracle.precision, len(opened)) == ("int8", 1)
 
 
 @pytest.mark.slow
@@ -335,23 +315,3 @@ def test_biases_make_up_for_the_rounding_of_weights(
     corrected = np.abs(mean_errors()).mean()
     monkeypatch.setattr(onnx_export, "_correct_biases", lambda *_models: None)
     assert corrected < 0.7 * np.abs(mean_errors()).mean()
-
-
-@pytest.mark.slow
-def test_int8_is_measured_on_every_komi_of_the_training(tmp_path: Path) -> None:
-    size, low, high = 5, -1.0, 4.5
-    parameters = {"komi": True}
-    header = small_header().model_copy(
-        update={
-            "encoder_parameters": parameters,
-            "planes": load_encoder("zero", size, parameters).planes,
-            "komi": (low, high),
-        }
-    )
-    weights = NetworkWeights(small_network(header), header)
-    encoder = encoder_of(header, where="")
-    planes = onnx_export.own_games(weights, encoder, 3000, seed=1)
-    (shown,) = (k for k in range(header.planes) if encoder.scales[k] != 1)
-    for_white = {64 + n for n in range(round(2 * low), round(2 * high) + 1)}
-    for_black = {128 - komi for komi in for_white}
-    assert set(planes[:, shown].ravel().tolist()) == for_white | for_black

@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 import torch
+from tests.go.positions import position
 from tests.go_learning.go_forest_slow import ONE, Judged, go, random_judge, random_state, root_of
 
 import miai
@@ -22,9 +23,8 @@ from miai_go.nets.inference import load_oracle
 from miai_go.nets.network import NetworkShape, WeightsHeader, build_network, save_weights
 from miai_go.rules.board import KoRule
 from miai_go.rules.chains import fills_eye
-from miai_go.rules.game import GoGame, GoState
-from miai_go.search.advice import Advice
-from miai_go.search.forest import NetworkValuer, TreeSettings
+from miai_go.rules.game import GoGame
+from miai_go.search.forest import TreeSettings
 from miai_go.search.neural import AlphaZero, ForestSearch
 from miai_go.search.player_parameters import AlphaZeroParameters, TreeParameters
 from miai_go.search.tree_search import TreeSearch
@@ -85,23 +85,6 @@ def search_of(name: str, game: GoGame, folder: Path, **more: Any) -> Search:
     search: Search = agent.search  # type: ignore[attr-defined]  # SearchAgent's, hidden by make_agent
     search.new_game(1)
     return search
-
-
-def position(picture: str, *, to_move: str = "black", **parameters: Any) -> GoState:
-    """Return a state from a drawn board, highest row first: X Black, O White."""
-    rows = picture.split()
-    size = len(rows)
-    stones: dict[str, list[str]] = {"X": [], "O": [], ".": []}
-    for number, row in enumerate(rows):
-        for column, what in enumerate(row):
-            stones[what].append(f"{'ABCDEFGHJ'[column]}{size - number}")
-    return go(
-        board_size=size,
-        black_stones=stones["X"],
-        white_stones=stones["O"],
-        first_player=to_move,
-        **parameters,
-    ).new_initial_state()
 
 
 # -- games ----------------------------------------------------------------------------------------
@@ -321,21 +304,6 @@ def test_a_value_must_be_low_for_some_turns_in_a_row(folder: Path) -> None:
     assert resigns(states[8], -0.6, proven=True)
 
 
-def test_a_game_that_the_kept_tree_proves_lost_is_resigned() -> None:
-    state = position(".X. XXX .X.", to_move="black", komi=9.5)
-    search = ForestSearch(
-        state.game,
-        valuer=lambda: Judged(random_judge(3, seed=3)),
-        settings=TreeSettings(),
-        parameters=TreeParameters(simulations=2000, resign_below=-0.9),
-    )
-    first = search.search(state)
-    assert (first.value, first.resign) == (-1, True)
-    again = search.search(state)
-    assert again.statistics["simulations"] == 0
-    assert (again.value, again.resign) == (-1, True)
-
-
 # -- budgets --------------------------------------------------------------------------------------
 
 
@@ -445,21 +413,6 @@ def test_a_new_game_is_that_of_a_new_player(folder: Path) -> None:
     assert results[0] == results[2] != results[1]
     fresh = search_of("alphago", game, folder, leaf_value="mixed", simulations=50)
     assert [fresh.search(state).values for _ in range(2)] == results[0]
-
-
-def test_later_advice_takes_the_place_of_earlier_advice(folder: Path) -> None:
-    game = go(board_size=5)
-    search = search_of("alphazero", game, folder)
-    assert isinstance(search, ForestSearch)
-    search.search(game.new_initial_state())
-    before = search._tree.priors()
-    nothing = np.zeros(26, np.bool_)
-    for point in (3, 17):
-        weights = np.zeros(26)
-        weights[point] = 1.0
-        advice = Advice(weights, nothing, {})
-        search._favour(advice)
-        assert search._tree.priors() == pytest.approx(advice.mixed(before))
 
 
 # -- what is refused ------------------------------------------------------------------------------
@@ -595,23 +548,6 @@ def test_resuming_play_after_a_dispute_restarts_the_trail() -> None:
 
 
 # -- one network, and what it answered ------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("same", "runs"), [(True, 1), (False, 2)])
-def test_the_same_weights_under_two_names_run_once(
-    same: bool, runs: int, folder: Path, tmp_path: Path
-) -> None:
-    policy = write(folder, 5)
-    value = tmp_path / "value.safetensors"
-    value.write_bytes(policy.read_bytes())
-    if not same:
-        value = write(tmp_path, 5, encoder="alphago")
-    values = {"policy": str(policy), "value": str(value), "simulations": 8, **FP32}
-    search = miai.make_agent("alphago", go(board_size=5), **values).search  # type: ignore[attr-defined]
-    search.new_game(1)
-    valuer = search._valuer
-    assert isinstance(valuer, NetworkValuer)
-    assert len({id(valuer.policy), id(valuer.value)}) == runs
 
 
 def test_answers_are_remembered_over_a_game_and_forgotten_before_the_next(folder: Path) -> None:

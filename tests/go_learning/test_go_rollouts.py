@@ -98,9 +98,9 @@ def test_pattern_rollouts_agree_with_games_drawn_by_the_probabilities() -> None:
     rng = np.random.default_rng(5)
     policy.weights[:] = rng.normal(0, 0.3, len(policy.weights))
     positions = leaves()[:2]
-    means = results(Rollouts(SIZE, policy), positions, seed=3, count=1500)
+    means = results(Rollouts(SIZE, policy), positions, seed=3)
     for row in range(2):
-        black = float(played_by(policy, positions, row, 1500).mean())
+        black = float(played_by(policy, positions, row, 500).mean())
         mover = int(positions.colors()[row])
         assert means[row] == pytest.approx(black if mover == 1 else -black, abs=0.15), row
 

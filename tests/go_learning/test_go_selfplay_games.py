@@ -402,28 +402,6 @@ def test_matches_are_seeded_and_without_noise(tree: dict[str, Any]) -> None:
     assert still[0] == still[2]
 
 
-def counting(size: int) -> Judge:
-    """Return a judge who counts stones, and likes all moves alike."""
-
-    def judge(stones: bytes, color: int, last: int) -> tuple[NDArray[np.float32], float]:
-        lying = np.frombuffer(stones, np.int8)
-        lead = float((lying == color + 1).sum() - (lying == 2 - color).sum())
-        return np.zeros(size * size + 1, np.float32), math.tanh(lead / 4)
-
-    return judge
-
-
-def test_the_stronger_player_wins() -> None:
-    rules = MatchRules(size=4, half_komi=1, max_moves=60, games=20, seed=2)
-    strong = MatchPlayer(valuer=Judged(counting(4)), tree=TreeSettings(), simulations=60)
-    weak = player(3, simulations=0)
-    result = play_match(strong, weak, rules)
-    assert result.score > 0.8
-    lead, half = result.elo()
-    assert lead - half > 0
-    assert play_match(weak, strong, rules).score < 0.2
-
-
 def elo_of(wins: int, draws: int, losses: int) -> tuple[float, float]:
     return MatchResult(wins, draws, losses, ()).elo()
 

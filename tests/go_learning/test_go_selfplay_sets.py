@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -17,7 +15,6 @@ from miai.errors import MiaiError
 from miai_go.commands import add_commands
 from miai_go.errors import DataError
 from miai_go.learning.data.dataset import GoDataset
-from miai_go.learning.data.shard_files import LOCK
 from miai_go.learning.data.shards import open_shards, shard_folders
 from miai_go.learning.selfplay.tree_games import SelfPlayPlan, play_set
 from miai_go.rules.board import Board
@@ -60,29 +57,6 @@ def test_komi_is_drawn_from_the_spread(tmp_path: Path) -> None:
     play_set(plan_of(komi=3.0, komi_spread=1.0, games_a_shard=40), 40, judges(1), tmp_path)
     (shard,) = open_shards(tmp_path)
     assert set(shard.columns["half_komi"].tolist()) == {4, 5, 6, 7, 8}
-
-
-def test_a_set_is_resumed_and_extended_with_any_number_of_workers(tmp_path: Path) -> None:
-    play_set(plan_of(), 12, judges(2), tmp_path / "whole")
-
-    def stop(games: int) -> None:
-        if games >= 6:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        play_set(plan_of(), 9, judges(2), tmp_path / "parts", progress=stop)
-    assert play_set(plan_of(), 9, judges(1), tmp_path / "parts") == 3
-    assert play_set(plan_of(), 12, judges(1), tmp_path / "parts") == 3
-    assert play_set(plan_of(), 12, judges(1), tmp_path / "parts") == 0
-    whole, parts = open_shards(tmp_path / "whole"), open_shards(tmp_path / "parts")
-    assert len(whole) == len(parts) == 4
-    for one, other in zip(whole, parts, strict=True):
-        assert one.manifest is not None
-        assert other.manifest is not None
-        assert one.manifest.columns == other.manifest.columns, "digests of all columns"
-    assert whole[0].columns["moves"].tolist() != whole[1].columns["moves"].tolist()
-    with pytest.raises(DataError, match="seed differ"):
-        play_set(plan_of(seed=6), 12, judges(1), tmp_path / "parts")
 
 
 def test_a_failing_worker_stops_the_others(tmp_path: Path) -> None:
@@ -135,26 +109,6 @@ def test_a_folder_of_other_things_is_not_made_a_set(tmp_path: Path) -> None:
     (tmp_path / "games").rmdir()
     (tmp_path / "4x4").mkdir()  # an interrupted run may leave one
     assert play_set(plan_of(size=[4, 5]), 3, judges(1, 4, 5), tmp_path) > 0
-
-
-def test_two_processes_do_not_make_one_set(tmp_path: Path) -> None:
-    out = tmp_path / "set"
-    out.mkdir()
-    holder = f"import fcntl,sys; f = open({str(out / LOCK)!r}, 'ab'); fcntl.flock(f, 2)"
-    other = subprocess.Popen(
-        [sys.executable, "-c", f"{holder}; print(flush=True); sys.stdin.read()"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
-    try:
-        assert other.stdout is not None
-        other.stdout.readline()
-        with pytest.raises(DataError, match="set: another process is writing games there"):
-            play_set(plan_of(), 3, judges(1), out)
-    finally:
-        other.kill()
-        other.communicate()
-    assert play_set(plan_of(), 3, judges(1), out) == 3, "a killed process has no lock"
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from miai.parameters import build_parameters, describe_parameters
 from miai.tensors import read_tensors
 from miai_go.errors import DataError, TrainingError
 from miai_go.learning.data.batches import Batch
-from miai_go.learning.data.dataset import GoDataset, Prefetcher
+from miai_go.learning.data.dataset import GoDataset
 from miai_go.learning.data.shards import Shard, open_shards, sets_in
 from miai_go.learning.selfplay.tree_games import SelfPlayPlan, play_set
 from miai_go.learning.training.config_sections import DataSection, NetworkSection
@@ -38,7 +38,7 @@ from miai_go.learning.training.initial_network import make_network
 from miai_go.learning.training.measuring import evaluate_weights, measure
 from miai_go.learning.training.rollout_policy import RolloutConfig, train_rollout
 from miai_go.learning.training.run_folder import load_plan
-from miai_go.learning.training.supervised import SupervisedConfig, endless, train_supervised
+from miai_go.learning.training.supervised import SupervisedConfig, train_supervised
 from miai_go.nets.encoders import ZeroEncoder
 from miai_go.nets.inference import load_oracle
 from miai_go.nets.network import Outputs, WeightsHeader, load_weights, save_weights
@@ -215,20 +215,6 @@ def test_sizes_take_turns_by_the_seed(tmp_path: Path) -> None:
     assert {size for size, _count in kept} == set(SIZES)
     huge = [(b.size, len(b)) for b in data.batches(10_000, drop_last=True)]
     assert sorted(size for size, _ in huge) == list(SIZES), "sizes without a whole batch"
-
-
-def test_a_mixed_epoch_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    data = mixed(tmp_path)
-    whole = [b.planes for b in data.batches(16, seed=3, epoch=1)]
-    with Prefetcher(data.batches(16, seed=3, epoch=1, start=7)) as ahead:
-        rest = [b.planes for b in ahead]
-    assert len(rest) == len(whole) - 7
-    for one, other in zip(whole[7:], rest, strict=True):
-        np.testing.assert_array_equal(one, other)
-    numbers = [b.planes for b, _ in zip(endless(data, 16, seed=3, first=5), range(9), strict=False)]
-    again = [b.planes for b, _ in zip(endless(data, 16, seed=3), range(14), strict=False)][5:]
-    for one, other in zip(numbers, again, strict=True):
-        np.testing.assert_array_equal(one, other)
 
 
 def test_the_komi_of_a_split_is_that_of_its_games(tmp_path: Path) -> None:

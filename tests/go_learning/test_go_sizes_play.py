@@ -67,6 +67,7 @@ def assert_near(answers: Answers, expected: dict[str, Any], *, tolerance: float)
         np.testing.assert_allclose(array / scale, wanted / scale, atol=tolerance, err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 def test_an_export_answers_on_each_size(path: Path, exports: dict[str, Path], size: int) -> None:
     planes = planes_of(size)
@@ -79,6 +80,7 @@ def test_an_export_answers_on_each_size(path: Path, exports: dict[str, Path], si
     assert_near(coarse.infer(planes), expected, tolerance=0.25)
 
 
+@pytest.mark.slow
 def test_an_export_is_for_the_sizes_of_its_weights(exports: dict[str, Path]) -> None:
     for file in exports.values():
         with pytest.raises(WeightsError, match=f"for 7x7, 9x9 and 13x13, not for {BETWEEN}x"):
@@ -89,6 +91,7 @@ def test_an_export_is_for_the_sizes_of_its_weights(exports: dict[str, Path]) -> 
         load_oracle(exports["fp32"], size=7).infer(planes_of(9))
 
 
+@pytest.mark.slow
 def test_a_model_whose_axes_do_not_fit_its_header_is_refused(
     path: Path, exports: dict[str, Path], tmp_path: Path
 ) -> None:
@@ -117,6 +120,7 @@ def with_policy(model: onnx.ModelProto, *nodes: onnx.NodeProto) -> onnx.ModelPro
     return changed
 
 
+@pytest.mark.slow
 def test_answers_of_a_wrong_shape_reach_no_search(exports: dict[str, Path], tmp_path: Path) -> None:
     node = onnx.helper.make_node
     long = node("Concat", ["former"] * 40, ["policy"], axis=1)

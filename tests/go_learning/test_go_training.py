@@ -51,7 +51,6 @@ from miai_go.learning.training.supervised import (
     train_supervised,
 )
 from miai_go.learning.training.training_run import Checkpoints, TrainingResult
-from miai_go.learning.training.zero import train_zero
 from miai_go.learning.training.zero_config import ZeroConfig
 from miai_go.nets.encoder import load_encoder
 from miai_go.nets.inference import load_oracle
@@ -297,26 +296,6 @@ def test_another_config_in_the_same_folder_is_refused(tmp_path: Path) -> None:
     other = supervised_config(tmp_path, steps=10, rate=0.01)
     with pytest.raises(ConfigError, match="other settings"):
         train(other, tmp_path / "run")
-
-
-def test_a_run_that_was_refused_at_once_leaves_its_folder_free(tmp_path: Path) -> None:
-    config = tmp_path / "zero.toml"
-    config.write_text('[network]\nstart = "no-such-weights"\n')
-    plan = load_plan(config, ZeroConfig, command="train zero", out=tmp_path / "run")
-    with pytest.raises(MiaiError, match="no-such-weights"):
-        train_zero(plan)
-    config.write_text("[game]\nsize = 5\n")
-    load_plan(config, ZeroConfig, command="train zero", out=tmp_path / "run")
-    assert (tmp_path / "run" / "config.toml").read_text() == "[game]\nsize = 5\n"
-    (tmp_path / "run" / "log.csv").touch()  # from here on it is a run
-    with pytest.raises(ConfigError, match="other settings"):
-        load_plan(
-            config,
-            ZeroConfig,
-            command="train zero",
-            out=tmp_path / "run",
-            assignments=["run.seed=2"],
-        )
 
 
 def test_a_run_stored_with_fewer_settings_resumes(tmp_path: Path) -> None:

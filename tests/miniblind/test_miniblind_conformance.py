@@ -21,11 +21,3 @@ def test_it_keeps_its_contract(values: dict[str, Any]) -> None:
     report = check_game(miai.load_game("mini_rbc", **values), games=4)
     assert report.beliefs > 15
     assert report.skipped == ()
-
-
-def test_agents_play_it() -> None:
-    game = miai.load_game("mini_rbc")
-    record = miai.play(game, [miai.make_agent("random", game) for _ in range(2)], seed=1)
-    assert record.loser is None  # nobody forfeited
-    assert sum(record.returns) == 0
-    assert len(record.moves) > 3

@@ -144,19 +144,6 @@ def test_turns_run_out() -> None:
     assert state.result_to_string() == "draw"
 
 
-@pytest.mark.parametrize("n", [4, 5])
-def test_graded_values_count_the_edge(n: int) -> None:
-    """White's pieces stand on a1 and b1; 2 for the edge, 1 for a rank or file beside the rook's."""
-    problem = MiniRbcProblem(n, 2, graded=True)
-    public = MiniRbcPublic(0, 1, False, False)
-    for square in range(n * n):
-        rank, file = divmod(square, n)
-        if max(rank, file) > 2:  # more than two steps from White's king
-            edge = rank in (0, n - 1) or file in (0, n - 1)
-            beside = rank == 1 or file in (0, 2)
-            assert problem.evaluate(public, problem.hidden(square)) == 2 + 2 * edge + beside
-
-
 def test_values_are_graded_where_that_is_asked_for() -> None:
     game = miai.load_game("mini_rbc")
     assert isinstance(game, MiniRbc)

@@ -20,7 +20,7 @@ from tests.miniblind.twins import (
 )
 
 from miai_miniblind.mini_rbc import MiniRbcState
-from miai_miniblind.roots import RootProver, hard_roots
+from miai_miniblind.roots import RootProver
 
 STATES = 12  # of one belief, looked at under one public part
 
@@ -138,19 +138,3 @@ def test_values_by_definition_are_those_of_the_game(name: str, seed: int) -> Non
     assert value_by_definition(twin.problem, public, frozenset(states), 1) == by_game
     prover = RootProver(twin.problem)
     assert prover.wins(public, states, 1) == (by_game == twin.problem.greatest)
-
-
-@pytest.mark.slow
-def test_two_turns_deep_too() -> None:
-    """Of single states and of small beliefs; won ones and others."""
-    twin, rng = TWINS["mini_rbc graded"], random.Random(5)
-    prover = RootProver(twin.problem)
-    root = hard_roots(twin.problem, 1, depth=2, seed=4)[0]
-    public = twin.problem.random_public(rng)
-    single = rng.choice(list(twin.problem.universe(public)))
-    beliefs = [(root.public, root.hidden[:2]), (public, (single,))]
-    for public, hidden in beliefs:
-        games: list[MiniRbcState] = [twin.game.state_at(public, h) for h in hidden]
-        value = value_by_game(twin, games, 2)
-        assert value == value_by_definition(twin.problem, public, frozenset(hidden), 2)
-        assert prover.wins(public, hidden, 2) == (value == twin.problem.greatest)

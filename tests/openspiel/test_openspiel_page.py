@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.warm_command import run_miai
 
 PAGE = (Path(__file__).parents[2] / "docs" / "openspiel.md").read_text("utf-8")
 README = Path(__file__).parents[2] / "plugins" / "openspiel" / "README.md"
@@ -38,17 +39,20 @@ def run(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
 def test_a_command_of_the_page_plays_a_game(command: str, tmp_path: Path) -> None:
     program, *words = shlex.split(command)
     assert program == "miai"
-    assert "p0" in run(["-m", "miai", *words], tmp_path).stdout
+    done = run_miai(words, cwd=tmp_path, env=ENVIRONMENT)
+    assert done.returncode == 0, done.stderr
+    assert "p0" in done.stdout
 
 
 @pytest.mark.slow
 def test_the_tournament_of_the_page_is_played(tmp_path: Path) -> None:
     (config,) = re.findall(r"^```toml\n(.*?)^```", PAGE, re.S | re.M)
     (tmp_path / "dark-hex.toml").write_text(config)
-    words = ["-m", "miai", "tournament", "run", "dark-hex.toml", "--out", "run"]
-    done = run(words, tmp_path)
+    words = ["tournament", "run", "dark-hex.toml", "--out", "run"]
+    done = run_miai(words, cwd=tmp_path, env=ENVIRONMENT)
+    assert done.returncode == 0, done.stderr
     assert "12 games" in done.stdout + (tmp_path / "run" / "report.txt").read_text()
-    replayed = run(["-m", "miai", "tournament", "report", "run"], tmp_path)
+    replayed = run_miai(["tournament", "report", "run"], cwd=tmp_path, env=ENVIRONMENT)
     assert "ismcts" in replayed.stdout
 
 

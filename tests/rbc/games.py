@@ -82,12 +82,12 @@ def brute_force(boards: Boards, event: Event) -> Boards:
 
     after: Boards = {}
     for board in boards.values():
-        for child in _children(board, event, revise_move, capture_square_of_move):
+        for child in children_of(board, event, revise_move, capture_square_of_move):
             after.setdefault(key(child), child)
     return after
 
 
-def _children(
+def children_of(
     board: chess.Board, event: Event, revise: Any, captured: Any
 ) -> Iterator[chess.Board]:
     match event:
@@ -104,14 +104,14 @@ def _children(
         case OpponentMoved():
             for move in [*taken_moves(board), None]:
                 if captured(board, move) == event.captured:
-                    child = _pushed(board, move)
+                    child = pushed(board, move)
                     if child.kings.bit_count() == 2:
                         yield child
         case Moved():
-            requested = _chess_move(event.requested)
+            requested = chess_move(event.requested)
             taken = None if requested is None else revise(board, requested)
-            if taken == _chess_move(event.taken) and captured(board, taken) == event.captured:
-                child = _pushed(board, taken)
+            if taken == chess_move(event.taken) and captured(board, taken) == event.captured:
+                child = pushed(board, taken)
                 if child.kings.bit_count() == 2:
                     yield child
 
@@ -130,14 +130,14 @@ def taken_moves(board: chess.Board) -> list[chess.Move]:
     return moves
 
 
-def _chess_move(move: int) -> chess.Move | None:
+def chess_move(move: int) -> chess.Move | None:
     if move == 0:
         return None
     becomes = move >> 12
     return chess.Move(move & 63, move >> 6 & 63, becomes + 1 if becomes else None)
 
 
-def _pushed(board: chess.Board, move: chess.Move | None) -> chess.Board:
+def pushed(board: chess.Board, move: chess.Move | None) -> chess.Board:
     child = board.copy(stack=False)
     child.push(move if move is not None else chess.Move.null())
     return child

@@ -7,10 +7,9 @@ board is worth where the depth ends; both have tests of their own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import chess
-from tests.rbc.games import key, taken_moves
+from tests.rbc.games import chess_move, key, pushed, taken_moves
 
 from miai_rbc.belief.scans import CENTRES
 from miai_rbc.rules.rows import row_of_board
@@ -70,7 +69,7 @@ class Oracle:
         worst = float(WIN)
         parts: dict[object, dict[object, chess.Board]] = {}
         for board in boards:
-            asked = as_move(request)
+            asked = chess_move(request)
             taken = None if asked is None else revise_move(board, asked)
             captured = capture_square_of_move(board, taken)
             after = pushed(board, taken)
@@ -118,16 +117,3 @@ def seen(board: chess.Board, centre: int) -> object:
     rank, file = divmod(centre, 8)
     squares = [8 * (rank + r) + file + f for r in (-1, 0, 1) for f in (-1, 0, 1)]
     return tuple(str(board.piece_at(square)) for square in squares)
-
-
-def as_move(move: int) -> chess.Move | None:
-    if move == 0:
-        return None
-    becomes = move >> 12
-    return chess.Move(move & 63, move >> 6 & 63, becomes + 1 if becomes else None)
-
-
-def pushed(board: chess.Board, move: chess.Move | None) -> Any:
-    child = board.copy(stack=False)
-    child.push(move if move is not None else chess.Move.null())
-    return child

@@ -12,8 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miai.errors import ParameterError
-from miai.parameters import build_parameters
 from miai_rbc.engines.kernel import KernelEngine, KernelParameters
 from miai_rbc.engines.protocol import BoardEvaluations
 from miai_rbc.kernels import FAMILY
@@ -196,11 +194,6 @@ def test_wins_material(fen: str, move: str) -> None:
     assert best_of(found) == move
 
 
-def test_a_defended_pawn_is_left_alone() -> None:
-    row = row_of_fen("4k3/2p5/3p4/8/8/8/3Q4/4K3 w - - 0 1")
-    assert best_of(engine(depth=2).evaluate(row[None])) != "d2d6"
-
-
 def test_a_side_without_any_move_has_its_static_value() -> None:
     rows = row_of_fen("7k/8/8/8/1p6/1P1p4/BP1P4/KRB5 w - - 0 1")[None]
     found, static = engine(depth=3).evaluate(rows), engine().evaluate(rows, deadline=PAST)
@@ -304,8 +297,3 @@ def test_a_king_that_is_gone_decides_without_a_move() -> None:
 def test_no_boards_have_no_values() -> None:
     found = engine().evaluate(np.zeros((0, WORDS), np.uint64), top=3)
     assert (found.scores.shape, found.moves.shape) == ((0,), (0, 3))
-
-
-def test_wrong_parameters_are_reported() -> None:
-    with pytest.raises(ParameterError, match="depth"):
-        build_parameters(KernelParameters, {"depth": 0})

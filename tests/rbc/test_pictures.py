@@ -20,25 +20,19 @@ from tests.warm_command import run_miai
 
 import miai
 from miai import Observation
-from miai.agent import Agent, Decision
-from miai.clock import ClockReading
 from miai.squares import FOG
 from miai_rbc.belief.belief import RbcBelief
 from miai_rbc.kernels.board import PAWNS
 from miai_rbc.pictures import draw_belief, draw_observation
 from miai_rbc.reconchess.histories import ReconchessRecords
-from miai_rbc.rules.actions import action_name, action_of
+from miai_rbc.rules.actions import action_of
 from miai_rbc.rules.board_set import BoardSet
-from miai_rbc.rules.game import RbcGame
 from miai_rbc.rules.observations import Event, Moved, OpponentMoved, Sensed, event_of, move_of_name
 
 NAMESPACES = {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
 SVG = "{http://www.w3.org/2000/svg}"
 LIMIT = 20_000
 HALF = 22.5  # of a square
-
-Shown = list[tuple[str, float]]
-"""Names of pieces and their opacity, in the order of drawing."""
 
 
 class Picture:
@@ -513,36 +507,3 @@ def test_a_file_that_is_not_a_history_gets_a_one_line_error(tmp_path: Path) -> N
         assert done.returncode == 2
         assert done.stderr.count("\n") == 1
         assert str(tmp_path / file) in done.stderr
-
-
-class Scripted(Agent):
-    """Plays given actions."""
-
-    def __init__(self, game: RbcGame, *texts: str) -> None:
-        super().__init__(game, None)
-        self.texts = list(texts)
-
-    def act(self, clock: ClockReading) -> Decision:
-        text = self.texts.pop(0)
-        return Decision(next(a for a in self.view.legal_actions if action_name(a) == text))
-
-
-@pytest.mark.slow
-def test_a_move_that_captured_the_king_leaves_no_belief(tmp_path: Path) -> None:
-    game = rbc(fen="4k3/8/8/8/8/8/8/4KQ2 w - - 0 1")
-    agents = [
-        Scripted(game, "sense -", "f1f7", "sense -", "f7e8"),
-        Scripted(game, "sense -", "pass"),
-    ]
-    record = miai.play(game, agents)
-    assert record.detail == "1-0 king captured"
-    path = tmp_path / "game.json"
-    path.write_text(ReconchessRecords().write(record))
-    words = ("--player", "white", "--turn", 1)
-    assert miai_rbc(path, *words).returncode == 0
-    assert miai_rbc(path, *words, "--phase", "after-move", "--show", "observation").returncode == 0
-    done = miai_rbc(path, *words, "--phase", "after-move")
-    assert done.returncode == 2
-    assert "that move captured the king" in done.stderr
-    done = miai_rbc(path, "--player", "black", "--turn", 1)  # was told only that it lost its king
-    assert "--turn 1: black has turns 0 to 0 in this game" in done.stderr

@@ -67,7 +67,7 @@ def test_one_search_serves_many_roots_and_depths() -> None:
     """What is kept from one root to the next changes no value."""
     rules = problem(senses=3, moves=3)
     made = RbcCompiledSearch(rules)
-    for root in some_roots()[:6]:
+    for root in some_roots()[:3]:
         for depth in (2, 1, 2):
             fresh = RbcCompiledSearch(rules).search(root, depth)
             assert made.search(root, depth).value == fresh.value
@@ -82,7 +82,7 @@ def test_one_search_serves_many_roots_and_depths() -> None:
 
 def test_arrays_grow_in_the_middle_of_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
     rules = problem(senses=3, moves=3)
-    expected = [RbcCompiledSearch(rules).search(root, 2) for root in some_roots()]
+    expected = [RbcCompiledSearch(rules).search(root, 2) for root in some_roots()[:6]]
     grown = 0
 
     def enlarge(arrays: belief_tree.BeliefTree) -> belief_tree.BeliefTree:
@@ -94,7 +94,7 @@ def test_arrays_grow_in_the_middle_of_a_search(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(module, "enlarge", enlarge)
     monkeypatch.setattr(module, "_FIRST_BOARDS", 16)
     monkeypatch.setattr(module, "_FIRST_LAYERS", 4)
-    for root, result in zip(some_roots(), expected, strict=True):
+    for root, result in zip(some_roots()[:6], expected, strict=True):
         small = RbcCompiledSearch(rules).search(root, 2)
         assert (small.value, small.action, small.statistics) == (
             result.value,
@@ -128,7 +128,7 @@ def test_bounds_value_fewer_boards_and_visit_fewer_nodes() -> None:
 @pytest.mark.parametrize("nodes", [1, 50, 5000])
 def test_a_node_budget_ends_with_the_last_complete_depth(nodes: int) -> None:
     rules = problem()
-    for root in some_roots():
+    for root in some_roots()[:4]:
         whole = RbcCompiledSearch(rules).search(root, 2, deepening=True)
         part = RbcCompiledSearch(rules).search(root, 2, max_nodes=nodes)
         assert part.statistics["nodes"] <= nodes + rules.rules.moves * (2 + rules.rules.senses * 70)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
+from functools import cache
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from miai_rbc.rules.game import window
 from miai_rbc.rules.rows import piece_at
 
 
+@cache
 def middle_games() -> list[tuple[BoardSet, int]]:
     """Return beliefs of both players that have a few hundred to a few thousand boards."""
     found = []
@@ -27,14 +29,11 @@ def middle_games() -> list[tuple[BoardSet, int]]:
     return found[:: max(1, len(found) // 6)]
 
 
-BELIEFS = middle_games()
-
-
 @pytest.mark.parametrize(
-    "number", [0, 1, *(pytest.param(n, marks=pytest.mark.soak) for n in range(2, len(BELIEFS)))]
+    "number", [0, 1, *(pytest.param(n, marks=pytest.mark.soak) for n in range(2, 6))]
 )
 def test_outcomes_equal_a_count_by_hand(number: int) -> None:
-    boards, player = BELIEFS[number]
+    boards, player = middle_games()[number]
     weights = np.random.default_rng(number).random(len(boards))
     plain, weighted = (scans.outcomes(boards, player, w) for w in (scans.NO_WEIGHTS, weights))
     assert plain.total == len(boards)
@@ -51,7 +50,7 @@ def test_outcomes_equal_a_count_by_hand(number: int) -> None:
 
 @pytest.mark.parametrize("name", scans.SCANS)
 def test_a_strategy_values_all_windows_and_the_best_is_an_inner_square(name: str) -> None:
-    for boards, player in BELIEFS:
+    for boards, player in middle_games():
         weights = np.ones(len(boards)) if name == "weighted" else scans.NO_WEIGHTS
         values = scans.SCANS[name](boards, player, weights)
         assert values.shape == (WINDOWS,)
@@ -63,7 +62,7 @@ def test_a_strategy_values_all_windows_and_the_best_is_an_inner_square(name: str
 
 def test_strategies_keep_their_promises() -> None:
     """Entropy from its definition; equal weights are no weights."""
-    for boards, player in BELIEFS:
+    for boards, player in middle_games():
         found = scans.outcomes(boards, player)
         entropies = scans.entropy(boards, player)
         for index, sums in enumerate(found.sums):
@@ -74,7 +73,7 @@ def test_strategies_keep_their_promises() -> None:
 
 
 def test_the_partition_looks_at_the_square_whose_commonest_content_is_rarest() -> None:
-    for boards, player in BELIEFS:
+    for boards, player in middle_games():
         values = scans.partition(boards, player)
         for index, centre in enumerate(scans.CENTRES):
             contents = Counter(piece_at(row, centre) for row in boards.rows)
@@ -82,11 +81,11 @@ def test_the_partition_looks_at_the_square_whose_commonest_content_is_rarest() -
 
 
 def test_many_outcomes_make_tables_grow() -> None:
-    boards = BELIEFS[0][0]
+    boards = middle_games()[0][0]
     for _ in range(2):
         boards.rows[:, 7] ^= np.uint64(1)
         boards, _ = boards.after_opponent(None, limit=60_000)
-    found = scans.outcomes(boards, BELIEFS[0][1])
+    found = scans.outcomes(boards, middle_games()[0][1])
     assert max(map(len, found.sums)) > 1000
     for sums in found.sums:
         assert sums.sum() == len(boards)

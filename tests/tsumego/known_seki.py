@@ -20,34 +20,10 @@ SEKI = {
         T O O O O O X
         . X X X . O X
     """,
-    "three stones in a row of five, in the middle": """
-        X X X X X X X X X
-        X T O O O O O O X
-        X O . X X X . O X
-        X O O O O O O O X
-        X X X X X X X X X
-    """,
-    "three stones in a bent five": """
-        X X X X X X X X X
-        X T O O O O O O X
-        X O . X X O O O X
-        X O O O X . O O X
-        X O O O O O O O X
-        X X X X X X X X X
-    """,
     "four stones in a row of six": """
         X X X X X X X X
         T O O O O O O X
         . X X X X . O X
-    """,
-    "four stones, bent twice, in a space of six": """
-        X X X X X X X X
-        X T O O O O X X
-        X O . X O O X X
-        X O O X O O X X
-        X O O X X . O X
-        X O O O O O O X
-        X X X X X X X X
     """,
 }
 
@@ -56,18 +32,6 @@ TWO_EYES = {
         X X X X X
         T O O O X
         . O . O X
-    """,
-    "two points in the middle": """
-        X X X X X X X
-        X T O O O O X
-        X O . O . O X
-        X O O O O O X
-        X X X X X X X
-    """,
-    "a straight four": """
-        X X X X X X
-        T O O O O X
-        . . . . O X
     """,
     "a dead stone in a straight five": """
         X X X X X X X

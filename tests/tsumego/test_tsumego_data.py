@@ -14,7 +14,6 @@ from tests.tsumego.brute_force import ATTACKER, Fight, forced, reachable
 from tests.tsumego.small_nets import SETTINGS, small_set
 
 from miai_go.errors import DataError
-from miai_go.learning.data.shard_files import locked_folder
 from miai_go.tsumego.data.growth import PASS, draw_room_zone, grow
 from miai_go.tsumego.data.labelled_positions import LabelledPositions, folds_of, policy_targets
 from miai_go.tsumego.data.position_sets import make_set
@@ -156,15 +155,6 @@ def test_another_set_is_not_continued(tmp_path: Path) -> None:
     other = SETTINGS.model_copy(update={"seed": 6})
     with pytest.raises(DataError, match="with other settings"):
         make_set(tmp_path, settings=other, positions=100)
-
-
-@pytest.mark.slow
-def test_one_process_makes_a_set_at_a_time(tmp_path: Path) -> None:
-    with (
-        locked_folder(tmp_path),
-        pytest.raises(DataError, match="another process is writing games there"),
-    ):
-        make_set(tmp_path, settings=SETTINGS, positions=100)
 
 
 @pytest.mark.slow

@@ -72,16 +72,6 @@ def test_verdicts_are_the_same_with_advice(name: str, master: Master) -> None:
     assert other > 20  # it is heeded
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NETS)
-def test_verdicts_of_larger_zones_are_the_same_with_advice(name: str) -> None:
-    network = NETS[name]()
-    for seed in range(25):
-        zone = fight(seed, 10)
-        for side in (0, 1):
-            assert ask(zone, side).verdict == ask(zone, side, network).verdict, seed
-
-
 def test_sums_that_run_over_prove_nothing() -> None:
     """With sums that may reach infinity this one was held to be safe."""
     finding = ask(fight(18, 11), 0, random_net(18, size=1.0))

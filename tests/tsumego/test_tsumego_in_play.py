@@ -6,13 +6,11 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from time import process_time
 from typing import Any, cast
 
 import numpy as np
 import pytest
-from tests import size
 from tests.tsumego.drawn import empty_corner
 
 import miai
@@ -116,21 +114,6 @@ def solver(nodes: int = 50_000) -> GroupAdviser:
 
 
 # -- what is played -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("first", [1, 2])
-def test_few_simulations_find_the_vital_point_where_they_ask(first: int) -> None:
-    state = state_of(board_of(FIVE_ON_THE_SECOND_LINE).stones(), first=first)
-    found = {}
-    for who in ("none", "solver"):
-        moves = [
-            mcts(state, seed=seed, simulations=30, adviser=who).search(state).action
-            for seed in range(12)
-        ]
-        found[who] = sum(state.action_to_string(move) in VITAL for move in moves)
-    print(found)
-    assert found["solver"] >= 9
-    assert found["none"] <= 6
 
 
 def test_shipped_problems_are_solved_more_often() -> None:
@@ -324,16 +307,6 @@ def test_virtual_results_guide_and_are_not_counted(rave: float) -> None:
     assert guided.simulations == counted[3]
 
 
-def test_a_move_that_is_only_given_results_is_not_played() -> None:
-    tree = UctTree(5, seed=1)
-    tree.run(30)
-    before = tree.best()
-    given = np.zeros(26, np.int32)
-    given[np.flatnonzero(tree.visits() == tree.visits().min())[0]] = 1000
-    tree.favour(given)
-    assert tree.best() == before
-
-
 def test_virtual_wins_do_not_force_a_move() -> None:
     tree = UctTree(5, seed=1, rave=1000, exploration=0.1)
     given = np.zeros(26, np.int32)
@@ -439,33 +412,6 @@ def test_wrong_advice_names_its_adviser(
 def test_a_wrong_adviser_is_refused_before_play(values: dict[str, Any], message: str) -> None:
     with pytest.raises(MiaiError, match=re.escape(message)):
         miai.make_agent("mcts", GoGame(GoParameters(board_size=5)), **values)
-
-
-COMMON = {
-    "commands/training.py",
-    "errors.py",
-    "learning/data/shard_files.py",
-    *(
-        f"learning/training/{name}.py"
-        for name in ("config_sections", "learner", "measuring", "run_folder", "training_run")
-    ),
-    "nets/network.py",
-    "search/advice.py",
-}
-"""What life and death imports from other rooms of Go, besides rules and SGF (docs/design.md)."""
-
-
-def test_life_and_death_and_the_rest_of_go_import_what_is_listed_and_nothing_else() -> None:
-    edges = size.imports(size.sources())
-    go = Path("plugins/go/miai_go")
-    inside = {path for path in edges if path.is_relative_to(go / "tsumego")}
-    assert len(inside) > 30
-    importers = {path for path in edges if path not in inside and edges[path] & inside}
-    assert importers == {go / "plugin.py"}
-    outside = set().union(*(edges[path] for path in inside)) - inside
-    ours = {path.relative_to(go) for path in outside if path.is_relative_to(go)}
-    assert {p.as_posix() for p in ours if p.parts[0] not in {"rules", "sgf"}} == COMMON
-    assert {path.parts[0] for path in outside if not path.is_relative_to(go)} == {"framework"}
 
 
 # -- what is loaded -------------------------------------------------------------------------------

@@ -161,8 +161,3 @@ def test_changed_weights_are_refused(tmp_path: Path) -> None:
     path.write_bytes(data)
     with pytest.raises(WeightsError, match="digest"):
         load_net(path)
-    arrays = tensors_of(net.network)
-    arrays.pop("value.bias")
-    save_net(path, arrays, net.header)
-    with pytest.raises(WeightsError, match="value"):
-        load_net(path)

@@ -172,6 +172,7 @@ def test_a_tree_is_cut_at_its_limit_and_says_where(nodes: int) -> None:
     assert output.proof.cut
     assert output.proof.count <= nodes
     assert output.cuts > 0
+    assert write_proofs(problem, [output.proof]).count(b"the tree is cut here") == output.cuts
 
 
 def test_a_line_without_end_is_reported() -> None:
@@ -205,12 +206,3 @@ def test_as_sgf_every_line_can_be_played_and_every_node_says_what_it_proves() ->
             pending.extend(node)
         assert nodes == proof.count
         assert "complete" in game.root.get("C")
-
-
-def test_truncation_is_noted_in_the_file() -> None:
-    problem = second_line(7, corner=False)
-    proof = proof_tree(Prover(find_zone(problem.stones, problem.target)), ATTACKER, nodes=30)
-    data = write_proofs(problem, [proof])
-    assert data.count(b"the tree is cut here") == sum(
-        node.ending == LineEnd.CUT for node in proof.root.walk()
-    )

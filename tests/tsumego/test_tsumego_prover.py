@@ -2,42 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pytest
 from tests.tsumego.brute_force import ATTACKER, DEFENDER
 from tests.tsumego.drawn import drawn, empty_corner
-from tests.tsumego.exhaustion import MASTERS, Exhausted, place_of, roots
-from tests.tsumego.tiny_zones import tiny_zone
 
 from miai_go.tsumego.solver.prover import _FIRST_BYTES, Goal, ProofVerdict, Prover
-from miai_go.tsumego.zones import Zone, find_zone
-
-
-def check_life(zone: Zone, *, max_states: int, places: int, rng: np.random.Generator) -> int:
-    """Compare with exhaustion whether two eyes can be forced: at the root and at other places."""
-    compared = 0
-    for number, master in MASTERS.items():
-        exhausted = Exhausted.of(zone, number, max_states=max_states)
-        if exhausted is None:
-            continue
-        sure, standing = exhausted.sure_of_two_eyes(), exhausted.standing
-        for root in roots(zone):
-            prover = Prover(zone, goal=Goal.LIFE, master=master, table_bytes=1 << 16)
-            drawn = rng.choice(len(standing), min(places, len(standing)), replace=False)
-            for state in [root, *(standing[i] for i in drawn)]:
-                verdict = prover.ask(place_of(zone, state)).verdict
-                expected = ProofVerdict.REACHED if state in sure else ProofVerdict.PREVENTED
-                assert verdict == expected, (zone, master, state)
-                compared += 1
-    return compared
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_forcing_two_eyes_agrees_with_exhaustion(seed: int) -> None:
-    print(f"seed {seed}")
-    rng = np.random.default_rng(1_000 + seed)
-    zone = tiny_zone(rng, most_points=9, most_empty=4)
-    assert check_life(zone, max_states=5_000, places=4, rng=rng) > 0
+from miai_go.tsumego.zones import find_zone
 
 
 def corner_fight(text: str) -> Prover:

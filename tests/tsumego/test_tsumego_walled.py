@@ -14,7 +14,6 @@ from miai_go.errors import ProblemError
 from miai_go.rules.symmetry import point_tables
 from miai_go.tsumego.problem_sgf import Problem, collection_sgf
 from miai_go.tsumego.problems.canonical_keys import CanonicalForm
-from miai_go.tsumego.problems.diagrams import Placement
 from miai_go.tsumego.problems.generating import (
     MAX_PER_SHAPE,
     GeneratingJournal,
@@ -23,7 +22,7 @@ from miai_go.tsumego.problems.generating import (
     make_walled,
     shares,
 )
-from miai_go.tsumego.problems.walled import Fight, _balanced, find_walled
+from miai_go.tsumego.problems.walled import find_walled
 from miai_go.tsumego.solver.prover import Master, Prover
 from miai_go.tsumego.solver.solver import Status, solve
 from miai_go.tsumego.zones import ATTACKER, DEFENDER, Zone, find_zone
@@ -76,6 +75,7 @@ def test_a_seed_decides_what_is_found() -> None:
     assert once != other
 
 
+@pytest.mark.slow
 def test_workers_and_interruptions_change_nothing(tmp_path: Path) -> None:
     alone = made(tmp_path / "alone", PLAN)
     journal = tmp_path / "alone" / "out.sgf.part"
@@ -175,29 +175,3 @@ def test_positions_with_the_same_key_have_the_same_answer(seed: int) -> None:
         met += key in fates
         assert fates.setdefault(key, fate) == fate
     assert met > 10
-
-
-@pytest.mark.parametrize(("status", "failing"), [(Status.ALIVE, ATTACKER), (Status.DEAD, DEFENDER)])
-def test_a_fight_is_balanced_by_one_stone_for_the_side_that_fails(
-    status: Status, failing: int
-) -> None:
-    target = (1, 1)
-    stones = {(0, 0): ATTACKER, (0, 1): DEFENDER, target: DEFENDER, (1, 0): ATTACKER}
-    fight = Fight(
-        region=tuple(stones),
-        stones=stones,
-        target=target,
-        size=9,
-        placement=Placement.CORNER,
-        shift=(0, 0),
-        symmetry=0,
-        defender=1,
-    )
-    for seed in range(20):
-        balanced = _balanced(np.random.default_rng(seed), fight, status)
-        assert balanced is not None
-        changed = {cell for cell in stones if balanced.stones[cell] != stones[cell]}
-        assert len(changed) == 1
-        assert target not in changed
-        assert {balanced.stones[cell] for cell in changed} == {failing}
-    assert _balanced(np.random.default_rng(0), fight, Status.CRITICAL) is None
