@@ -52,34 +52,6 @@ class CountedProblem(PhantomLinesProblem):
         return super().evaluate(public, hidden)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("arm", ["table", "cores"])
-def test_each_state_met_is_enumerated_once_and_reported(arm: str) -> None:
-    problem = CountedProblem(4)
-    root = problem.roots("random", 1, depth=2, seed=3)[0]
-    first = compiled(problem, arm).search(root, 2)
-    assert first.statistics["enumerated"] == problem.asked.total()
-    assert set(problem.asked.values()) == {1}
-    assert first.enumeration_seconds > 0
-    again = compiled(problem, arm).search(root, 2)
-    assert again.statistics["enumerated"] == 0
-    assert again.enumeration_seconds == 0.0
-    assert again == first or again.statistics["nodes"] == first.statistics["nodes"]
-
-
-@pytest.mark.slow
-def test_states_that_no_search_meets_are_not_enumerated() -> None:
-    """A root of two states has fewer successors than the universe of its public part."""
-    problem = CountedProblem(4)
-    whole = problem.roots("random", 1, depth=2, seed=3)[0]
-    compiled(problem, "table").search(whole, 2)
-    small = CountedProblem(4)
-    compiled(small, "table").search(Root(whole.public, whole.hidden[:2]), 2)
-    assert 0 < small.asked.total() < problem.asked.total() / 2
-    asked = {key[1] for key in small.asked if key[0] == whole.public}
-    assert asked == set(whole.hidden[:2])
-
-
 def test_the_deadline_holds_while_the_game_is_enumerated() -> None:
     """Each answer takes a millisecond, so the whole game would take minutes."""
     problem = CountedProblem(4, pause=0.001)

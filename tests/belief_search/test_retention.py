@@ -14,11 +14,10 @@ from tests.belief_search.random_problems import STATES, RandomProblem, value_by_
 from tests.seeds import seed_of_test
 
 from miai.beliefs import BeliefSearch, Root, named_bounds
-from miai.beliefs.bounds import ExactBounds, LimitedBounds
+from miai.beliefs.bounds import ExactBounds
 from miai.beliefs.protocol import BoundEntry
 from miai.beliefs.retention import CountSketch, LeastRecentlyUsed, MostFrequent, SpaceSaving
 from miai.errors import ParameterError, UnknownComponentError
-from miai_miniblind.mini_rbc import MiniRbcProblem
 from miai_miniblind.phantom_lines import PhantomLinesProblem
 
 LIMIT = 4096
@@ -173,30 +172,6 @@ def test_mistakes_are_reported_before_the_search(
 ) -> None:
     with pytest.raises(error):
         named_bounds(name, **parameters)
-
-
-@pytest.mark.parametrize("retention", ["none", "lru", "space-saving", "count-sketch"])
-def test_replaced_bounds_are_neither_retained_nor_forgotten_twice(retention: str) -> None:
-    """As many entries are known to the limit as the bounds hold."""
-    problem = MiniRbcProblem(4, 2)
-    make = named_bounds("cores", limit=8192, retention=retention)
-    search = BeliefSearch(problem, make)
-    for root in problem.roots("hard", 3, depth=3, seed=2):
-        search.search(root, 3)
-        limited = search.bounds
-        assert isinstance(limited, LimitedBounds)
-        assert len(limited._entries) == limited.statistics()["entries"] > 20
-        assert limited.nbytes <= 8192
-
-
-def test_bounds_that_drop_beliefs_keep_none_behind_a_limit() -> None:
-    problem = PhantomLinesProblem()
-    search = BeliefSearch(problem, named_bounds("minhash", verified=False, k=4, limit=8192))
-    search.search(problem.roots("random", 1, depth=2, seed=2)[0], 2)
-    limited = search.bounds
-    assert isinstance(limited, LimitedBounds)
-    assert limited._entries
-    assert all(entry.belief >= 2**80 for entry in list(limited._entries.values())[:20])
 
 
 def test_a_limit_below_one_entry_is_refused() -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Sequence
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.belief_search.random_problems import STATES, RandomProblem, value_by_definition
 
-from miai.beliefs import BeliefSearch, Reply, Root, goes_on, named_bounds, over, search_belief
+from miai.beliefs import BeliefSearch, Root, named_bounds, search_belief
 from miai.beliefs.deepening import Window
 from miai.errors import UnsuitableGameError
 
@@ -124,42 +123,3 @@ def test_roots_and_depths_that_cannot_be_are_refused() -> None:
     deep = BeliefSearch(RandomProblem(1, reachability=True), named_bounds("table"))
     with pytest.raises(UnsuitableGameError, match="exceeds Python's recursion limit"):
         deep.search(Root((0, 0), (0,)), 5000)
-
-
-class OneMove:
-    """Two states; the one move ends the game in the first, and goes on to the second otherwise."""
-
-    least, greatest, reachability = -1.0, 1.0, False
-
-    def actions(self, public: int) -> Sequence[int]:
-        return [0]
-
-    def cost(self, public: int, action: int) -> int:
-        return 1
-
-    def replies(self, public: int, hidden: int, action: int) -> Sequence[Reply]:
-        return [over(0.5)] if hidden == 0 else [goes_on("on", 1)]
-
-    def after(self, public: int, action: int, observation: Hashable) -> int:
-        return 0
-
-    def evaluate(self, public: int, hidden: int) -> float:
-        return 0.25
-
-    def universe(self, public: int) -> Sequence[int]:
-        return [0, 1]
-
-
-@pytest.mark.parametrize(
-    ("hidden", "depth", "nodes", "leaves"),
-    [((0,), 1, 1, 0), ((1,), 1, 2, 1), ((0, 1), 1, 2, 1), ((0, 1), 2, 3, 1)],
-)
-def test_nodes_and_leaves_are_counted_by_hand(
-    hidden: tuple[int, ...], depth: int, nodes: int, leaves: int
-) -> None:
-    """The root, then the belief after the move, unless the game is over in every state."""
-    search = BeliefSearch(OneMove(), named_bounds("none"))
-    for _ in range(2):
-        found = search.search(Root(0, hidden), depth)
-        assert (found.statistics["nodes"], found.statistics["leaves"]) == (nodes, leaves)
-        assert found.value == (0.25 if 1 in hidden else 0.5)

@@ -15,15 +15,13 @@ from tests.go.positions import go, play, position
 import miai
 from miai.clock import Clock, TimeControl
 from miai.errors import GameError, ParameterError
-from miai.playing.match import play_game
-from miai.process.agent_process import AgentProcess
 from miai.search.protocol import Evaluator, Search
 from miai.testing import check_agent
 from miai_go.rules.agents import FastRandomAgent, GoRollouts
 from miai_go.rules.chains import fills_eye
 from miai_go.rules.game import GoState
 from miai_go.rules.game_parameters import GoRolloutParameters
-from miai_go.search.mcts import GoMcts, warm_up
+from miai_go.search.mcts import GoMcts
 from miai_go.search.player_parameters import GoMctsParameters
 
 
@@ -231,7 +229,7 @@ def test_resignation_has_a_threshold_and_is_off_by_default() -> None:
 
 def test_the_tree_grows_while_the_opponent_thinks() -> None:
     game = go(board_size=5, komi=0.5)
-    reused = {}
+    reused: dict[bool, Any] = {}
     for ponders in (False, True):
         search = GoMcts(game, GoMctsParameters(simulations=30))
         search.new_game(1)
@@ -269,47 +267,6 @@ def test_an_agent_keeps_within_its_clock() -> None:
     other = miai.make_agent("fast-random", game, seed=2)
     record = miai.play(game, [agent, other], time_control=control, move_limit=6)
     assert record.termination == "move-limit", record.detail
-
-
-@pytest.mark.slow
-def test_nothing_is_compiled_while_a_clock_runs() -> None:
-    """A first move in a new process costs about what a second one does: kernels are warm."""
-    program = """
-import time, miai
-game = miai.load_game("go", board_size=9)
-agent = miai.make_agent("mcts", game, simulations=50, seed=1)
-agent.new_game(1, player=0)
-agent.observe(game.new_initial_state().observation(0))
-from miai.clock import Clock, TimeControl
-began = time.perf_counter()
-agent.act(Clock(TimeControl()).reading())
-print(time.perf_counter() - began)
-"""
-    warm_up(go(board_size=9))  # leaves the cache on disk
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=100, check=True
-    )
-    assert float(done.stdout) < 1.0, "compilation takes seconds"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["random", pytest.param("fast-random", marks=pytest.mark.soak), "mcts"]
-)
-def test_processes_started_for_a_game_keep_within_a_short_clock(name: str) -> None:
-    """Kernels are loaded in `new_game`, so a first move takes no longer than any other."""
-    game = go(board_size=9)
-    warm_up(game)  # leaves the cache on disk
-    given = {"simulations": 50} if name == "mcts" else {}
-    # The margin is for a loaded machine; a compilation takes longer than clock and margin.
-    control = TimeControl(kind="per-move", seconds=0.3, margin=1.5)
-    with (
-        AgentProcess("go", {"board_size": 9}, name, given, name="black") as black,
-        AgentProcess("go", {"board_size": 9}, name, given, name="white") as white,
-    ):
-        record = play_game(game, [black, white], seed=1, time_control=control, move_limit=6)
-    assert record.termination == "move-limit", record.detail
-    assert len(record.moves) == 6
 
 
 @pytest.mark.slow

@@ -521,14 +521,6 @@ def test_suicide_is_not_tried_where_it_is_forbidden_or_has_no_room(
     begin(agent("--refuse", "play", game=game, probe=True))
 
 
-def test_the_agent_restarts_a_dead_engine(agent: MakeAgent) -> None:
-    player = agent("--mode", "die")
-    for _ in range(2):
-        begin(player)
-        with pytest.raises(AgentCrashedError, match="out of luck"):
-            player.act(NO_CLOCK)
-
-
 @pytest.mark.parametrize("restart", ["game", "never"])
 def test_a_process_a_game_or_one_for_all(
     restart: str, agent: MakeAgent, tmp_path: Path, token: str
@@ -699,51 +691,6 @@ def test_time_in_the_words_of_the_engine(
     clock.charge(spent)
     assert time_settings(control, dialect) == settings
     assert time_left(clock.reading(), "b", dialect) == left
-
-
-CONTROLS = st.one_of(
-    st.builds(TimeControl, kind=st.just("per-move"), seconds=st.floats(1, 1e4)),
-    st.builds(TimeControl, kind=st.just("absolute"), seconds=st.floats(1, 1e4)),
-    st.builds(
-        TimeControl, kind=st.just("fischer"), seconds=st.floats(1, 1e4), increment=st.floats(0, 100)
-    ),
-    st.builds(
-        TimeControl,
-        kind=st.just("byo-yomi"),
-        seconds=st.floats(0, 1e4),
-        periods=st.integers(1, 9),
-        period_seconds=st.floats(1, 100),
-    ),
-)
-
-
-@settings(max_examples=60, deadline=None)
-@given(CONTROLS, st.lists(st.floats(0, 300), max_size=5), st.sampled_from(["gtp", "kgs", "kata"]))
-def test_engines_never_receive_more_time_than_they_have(
-    control: TimeControl, moves: list[float], dialect: ClockDialect
-) -> None:
-    if control.kind == "fischer" and dialect == "kgs":
-        return
-    clock = Clock(control)
-    for seconds in moves:
-        if not clock.charge(min(seconds, clock.limit() or 0.0)):
-            break
-    seconds, stones = map(float, time_left(clock.reading(), "b", dialect).split()[2:])
-    limit = clock.limit()
-    assert limit is not None
-    overtime = 0.0
-    settings = [
-        float(word) for word in time_settings(control, dialect).split()[1:] if _number(word)
-    ]
-    if stones == 0 and dialect == "gtp" and control.kind == "fischer" and settings[2]:
-        overtime = settings[1]  # while the main time runs, one such period is still to come
-    if stones == 0 and control.kind == "byo-yomi":
-        overtime = settings[1] * (settings[2] if dialect != "gtp" else 1)
-    assert seconds + overtime <= limit + 1e-9
-
-
-def _number(word: str) -> bool:
-    return word.replace(".", "", 1).isdigit()
 
 
 def test_the_best_command_for_time_is_chosen() -> None:

@@ -197,6 +197,10 @@ SPIEL_GAMES = {
 }  # fmt: skip
 
 
+def test_enough_random_games_are_played() -> None:
+    assert sum(GAMES.values()) + sum(SPIEL_GAMES.values()) >= 10_000
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("size", SPIEL_GAMES)
 def test_random_games_agree_with_open_spiel(size: int) -> None:

@@ -194,8 +194,6 @@ def test_files_that_are_not_what_they_say_are_refused(tmp_path: Path) -> None:
         assert str(other) in str(caught.value)
         assert "\n" not in str(caught.value)
 
-    other.write_bytes(data[:-100])
-    refused("truncated")
     other.write_bytes(data[:-4] + b"\x00\x00\x80\x3e")
     refused("digest")
     write_tensors(other, tensors, {})

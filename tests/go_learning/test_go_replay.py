@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.go_learning.go_training_games import rollout_games, write_games
+from tests.go_learning.test_go_end_to_end import ZERO
 
 from miai_go.errors import DataError, TrainingError
 from miai_go.learning.data.shards import ShardWriter
@@ -21,53 +22,15 @@ from miai_go.nets.encoder import load_encoder
 from miai_go.nets.network import WeightsHeader
 from miai_go.nets.torch_oracle import TorchOracle
 
-CONFIG = """
-[game]
-size = 5
-komi = 7.5
-max_moves = 40
-
-[search]
-simulations = 4
-considered = 4
-
-[selfplay]
-rounds = 2
-games = 4
-at_once = 2
-
-[ladder]
-every = 0
-
-[recorded]
-sources = ["{games}"]
-share = {share}
-validation = 0.2
-test = 0.0
-
-[encoder]
-name = "zero"
-parameters = {{ history = 1 }}
-
-[network]
-name = "tower"
-parameters = {{ height = 1, width = 8 }}
-
-[optimiser]
-warm_steps = 2
-batch = 32
-
-[run]
-steps = 8
-seed = 2
-threads = 1
-"""
-
 
 def plan_of(folder: Path, games: Path, *, share: float = 0.25) -> TrainingPlan[ZeroConfig]:
-    config = folder / "zero.toml"
-    config.write_text(CONFIG.format(games=games, share=share))
-    return load_plan(config, ZeroConfig, command="train zero", out=folder / "run")
+    config, given = folder / "zero.toml", f"recorded.sources=['{games}']"
+    config.write_text(ZERO)
+    small = ("search.simulations=4", "selfplay.rounds=2", "selfplay.games=4", "ladder.every=0")
+    recorded = (given, f"recorded.share={share}", "recorded.validation=0.2", "recorded.test=0.0")
+    settings = (*small, *recorded, "network.parameters={height=1,width=8}", "run.steps=8")
+    out = folder / "run"
+    return load_plan(config, ZeroConfig, command="train zero", assignments=settings, out=out)
 
 
 def replay_of(folder: Path, share: float) -> Replay:

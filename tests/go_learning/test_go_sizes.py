@@ -233,19 +233,6 @@ def test_the_komi_of_a_split_is_that_of_its_games(tmp_path: Path) -> None:
     assert (train.komi() > high).sum() <= 0.05 * len(train)
 
 
-def test_games_of_one_size_are_a_part(tmp_path: Path) -> None:
-    data = GoDataset(write_sets(tmp_path, *SIZES), split="train", fractions=(0.6, 0.4, 0.0))
-    parts = [data.of_size(size) for size in SIZES]
-    assert sum(len(part) for part in parts) == len(data)
-    for size, part in zip(SIZES, parts, strict=True):
-        expected = GoDataset(tmp_path / f"{size}x{size}", split="train", fractions=(0.6, 0.4, 0.0))
-        assert part.digest() == expected.digest()
-        assert part.size == size
-        np.testing.assert_array_equal(part.game(1).moves, expected.game(1).moves)
-    with pytest.raises(DataError, match="no game of 9x9"):
-        data.of_size(9)
-
-
 def test_sizes_without_encoder_or_games_are_refused(tmp_path: Path) -> None:
     write_sets(tmp_path, *SIZES)
     with pytest.raises(DataError, match="games on 6x6 and 7x7, but the encoder is for 5x5"):

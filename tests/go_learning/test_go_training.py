@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -51,7 +50,6 @@ from miai_go.learning.training.supervised import (
     train_supervised,
 )
 from miai_go.learning.training.training_run import Checkpoints, TrainingResult
-from miai_go.learning.training.zero_config import ZeroConfig
 from miai_go.nets.encoder import load_encoder
 from miai_go.nets.inference import load_oracle
 from miai_go.nets.network import WeightsHeader, load_weights, save_weights
@@ -296,27 +294,6 @@ def test_another_config_in_the_same_folder_is_refused(tmp_path: Path) -> None:
     other = supervised_config(tmp_path, steps=10, rate=0.01)
     with pytest.raises(ConfigError, match="other settings"):
         train(other, tmp_path / "run")
-
-
-def test_a_run_stored_with_fewer_settings_resumes(tmp_path: Path) -> None:
-    config = tmp_path / "zero.toml"
-    config.write_text("[selfplay]\ngames = 8\n")
-    out = tmp_path / "run"
-    load_plan(config, ZeroConfig, command="train zero", out=out)
-    (out / "checkpoints").mkdir()
-    settings = json.loads((out / "settings.json").read_text())
-    del settings["selfplay"]["precision"]
-    (out / "settings.json").write_text(json.dumps(settings))
-    load_plan(config, ZeroConfig, command="train zero", out=out)
-    (out / "settings.json").write_text(json.dumps(settings))
-    with pytest.raises(ConfigError, match="other settings"):
-        load_plan(
-            config,
-            ZeroConfig,
-            command="train zero",
-            out=out,
-            assignments=["selfplay.precision='int8'"],
-        )
 
 
 @pytest.mark.parametrize(

@@ -168,50 +168,23 @@ def _named(layout: Layout) -> str:
     return next(name for name, shape in shapes.items() if shape != shape[::-1])
 
 
-def _dtype(layout: Layout) -> None:
-    layout[_named(layout)]["dtype"] = "F64"
+SPOILT: dict[str, Callable[[Layout], Any]] = {
+    "another type": lambda layout: layout[_named(layout)].update(dtype="F64"),
+    "another shape": lambda layout: layout[_named(layout)]["shape"].reverse(),
+    "less than nothing": lambda layout: layout[_named(layout)].update(shape=[-1, 4]),
+    "huge": lambda layout: layout[_named(layout)].update(shape=[1 << 62, 1 << 62]),
+    "overlapping": lambda layout: layout[_named(layout)].update(data_offsets=[0, 4]),
+    "renamed": lambda layout: layout.update(stranger=layout.pop(_named(layout))),
+    "an extra field": lambda layout: layout[_named(layout)].update(code="print(1)"),
+    "no header": lambda layout: layout.pop("__metadata__"),
+    "numbers": lambda layout: layout["__metadata__"].update(more=3),
+}
 
 
-def _shape(layout: Layout) -> None:
-    layout[_named(layout)]["shape"].reverse()
-
-
-def _negative(layout: Layout) -> None:
-    layout[_named(layout)]["shape"][0] = -1
-
-
-def _huge(layout: Layout) -> None:
-    layout[_named(layout)]["shape"] = [1 << 62, 1 << 62]
-
-
-def _overlap(layout: Layout) -> None:
-    names = [name for name in layout if name.endswith("bias")]
-    layout[names[0]]["data_offsets"] = layout[names[1]]["data_offsets"]
-
-
-def _renamed(layout: Layout) -> None:
-    layout["stranger"] = layout.pop(_named(layout))
-
-
-def _extra_field(layout: Layout) -> None:
-    layout[_named(layout)]["code"] = "print(1)"
-
-
-def _no_header(layout: Layout) -> None:
-    del layout["__metadata__"]
-
-
-def _numbers(layout: Layout) -> None:
-    layout["__metadata__"]["more"] = 3
-
-
-@pytest.mark.parametrize(
-    "spoil",
-    [_dtype, _shape, _negative, _huge, _overlap, _renamed, _extra_field, _no_header, _numbers],
-)
-def test_a_spoilt_layout_is_refused(path: Path, spoil: Callable[[Layout], None]) -> None:
+@pytest.mark.parametrize("name", SPOILT)
+def test_a_spoilt_layout_is_refused(path: Path, name: str) -> None:
     layout, body = taken_apart(path)
-    spoil(layout)
+    SPOILT[name](layout)
     put_together(path, layout, body)
     with pytest.raises(WeightsError, match=r"net\.safetensors"):
         load_weights(path)

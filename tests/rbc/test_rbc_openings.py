@@ -10,8 +10,8 @@ import chess.pgn
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rbc.games import rbc
 
-import miai
 from miai.errors import ConfigError
 from miai.playing.openings import Opening
 from miai.plugins.loader import registry
@@ -32,12 +32,6 @@ ITALIAN = """[Event "A game of the tests"]
 4. c3 *
 """
 LINES = {"e2e4 e7e5 g1f3 b8c6 f1c4 f8c5 c2c3", "e2e4 e7e5 f2f4 e5f4 g1f3", "e2e4 e7e5 f2f4 d7d5"}
-
-
-def rbc(**parameters: Any) -> RbcGame:
-    game = miai.load_game("rbc", **parameters)
-    assert isinstance(game, RbcGame)
-    return game
 
 
 @pytest.fixture

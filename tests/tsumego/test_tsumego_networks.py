@@ -12,7 +12,6 @@ from tests.tsumego.small_nets import small_net, small_set
 torch = pytest.importorskip("torch")
 
 from miai.errors import WeightsError  # noqa: E402
-from miai_go.errors import TrainingError  # noqa: E402
 from miai_go.learning.training.run_folder import TrainingPlan, load_plan  # noqa: E402
 from miai_go.nets.network import tensors_of  # noqa: E402
 from miai_go.tsumego.data.labelled_positions import LabelledPositions  # noqa: E402
@@ -124,18 +123,6 @@ def test_the_config_of_the_zone_makes_a_network_that_kernels_evaluate(
     outputs = answering(load_net(learnt.weights).network)(views.planes)
     assert outputs.value is not None
     np.testing.assert_allclose(values, outputs.value.numpy(), atol=1e-4)
-
-
-@pytest.mark.slow
-def test_a_run_does_not_go_on_with_a_set_that_has_changed(tmp_path: Path) -> None:
-    own, config = tmp_path / "set", tmp_path / "net.toml"
-    count = len(small_set(own, positions=200))
-    config.write_text(CONFIG.format(folder=own))
-    plan = plan_of(config, tmp_path / "run", "run.steps=2")
-    train_net(plan)
-    small_set(own, positions=count + 1)
-    with pytest.raises(TrainingError, match=r"was trained on another set than .* is now"):
-        train_net(plan)
 
 
 @pytest.mark.slow

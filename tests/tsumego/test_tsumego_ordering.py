@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import typer
 from tests.tsumego.drawn import second_line
-from tests.tsumego.tiny_zones import held_zone, tiny_zone
+from tests.tsumego.tiny_zones import held_zone
 from typer.testing import CliRunner
 
 from miai.errors import WeightsError
@@ -112,30 +112,6 @@ def test_positions_that_a_search_met_are_of_the_zone_and_the_root_is_among_them(
         assert (attackers | defenders) & ~within == 0
         assert Prover(zone).ask(ZonePosition(attackers, defenders, side, ban)).nodes >= 0
     assert (met.work >= 0).all()
-
-
-def test_the_banned_point_of_a_ko_is_empty_and_surrounded_by_the_taker() -> None:
-    kos = 0
-    for seed in range(150):
-        zone = tiny_zone(np.random.default_rng(seed), most_points=14, most_empty=6)
-        prover = Prover(zone)
-        prover.ask(prover.begin(0))
-        met = prover.table_positions()
-        for row in np.flatnonzero(met.bans >= 0).tolist():
-            stones = (int(met.attackers[row]), int(met.defenders[row]))
-            side, ban = int(met.sides[row]), int(met.bans[row])
-            point = zone.point(ban)
-            r, c = divmod(point, zone.size)
-            near = [(r + 1, c), (r - 1, c), (r, c + 1), (r, c - 1)]
-            inside = [
-                zone.number(a * zone.size + b)
-                for a, b in near
-                if 0 <= a < zone.size and 0 <= b < zone.size and a * zone.size + b in zone.points
-            ]
-            assert not (stones[0] | stones[1]) >> ban & 1
-            assert all(stones[1 - side] >> n & 1 for n in inside), (seed, row)
-            kos += 1
-    assert kos > 5
 
 
 def test_traits_are_counted_as_on_the_board() -> None:
