@@ -9,38 +9,10 @@ import pytest
 
 import miai
 from miai.beliefs import BeliefSearch, Root, named_bounds
-from miai.beliefs.problem import BeliefProblem
 from miai.testing import check_agent
 from miai_miniblind.mini_rbc import MiniRbc, MiniRbcProblem
-from miai_miniblind.phantom_lines import PhantomLinesProblem
-from miai_miniblind.roots import hard_roots, random_roots, won_roots
+from miai_miniblind.roots import random_roots, won_roots
 from miai_miniblind.sub_hunt import SubHuntProblem
-
-CASES: dict[str, tuple[BeliefProblem[Any], int, str]] = {
-    "krk4": (MiniRbcProblem(4, 2), 3, "hard"),
-    "krk4 graded": (MiniRbcProblem(4, 2, graded=True), 2, "random"),
-    "krk4 decoy": (MiniRbcProblem(4, 2, decoy=True, graded=True), 1, "random"),
-    "phantom": (PhantomLinesProblem(), 2, "random"),
-    "hunt": (SubHuntProblem(5, 1, 1), 2, "hard"),
-}
-
-
-def roots_of(problem: Any, kind: str, count: int, depth: int) -> list[Root[Any]]:
-    if kind == "random":
-        return random_roots(problem, count, seed=3)
-    return hard_roots(problem, count, depth=depth, seed=3)
-
-
-@pytest.mark.parametrize("name", ["krk4", "phantom", "hunt"])
-def test_the_same_search_counts_the_same_nodes(name: str) -> None:
-    problem, depth, kind = CASES[name]
-    roots = roots_of(problem, kind, 1, depth)
-    for arm in ("table", "cores", "minhash"):
-        counts = []
-        for _ in range(2):
-            search = BeliefSearch(problem, named_bounds(arm))
-            counts.append([search.search(root, depth).statistics["nodes"] for root in roots])
-        assert counts[0] == counts[1]
 
 
 def wins(search: BeliefSearch[Any], public: Any, hidden: frozenset[int], depth: int) -> bool:

@@ -138,20 +138,6 @@ def test_legal_moves_are_those_of_gnu_go(
     assert_same_board(client, state)
 
 
-def test_the_same_seed_gives_the_same_game() -> None:
-    game = go(board_size=7, rules="chinese")
-
-    def moves(seed: int) -> list[str]:
-        agents = [make_agent("gtp", game, command=COMMAND) for _ in range(2)]
-        record = play(game, agents, seed=seed, move_limit=8)
-        for agent in agents:
-            agent.close()
-        return [move.text for move in record.moves]
-
-    assert moves(1) == moves(1)
-    assert any(moves(1) != moves(seed) for seed in (2, 3, 4))
-
-
 def test_a_game_under_a_clock_in_a_process_of_its_own(tmp_path: Path) -> None:
     game = go(board_size=5, rules="chinese")
     values = {"command": f"{COMMAND} --min-level 1 --max-level 1"}

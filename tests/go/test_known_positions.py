@@ -51,16 +51,17 @@ def test_sending_two_returning_one_goes_on_where_repetition_is_allowed() -> None
     assert state.board.captures == (10, 5)
 
 
-def test_sending_two_returning_one_is_stopped_at_once_by_positional_superko() -> None:
-    state = play(position(SENDING_TWO, to_move="white", ko="positional"), "A1 C1")
-    with pytest.raises(InvalidActionError, match="positional superko"):
-        state.string_to_action("B1")
-
-
-def test_sending_two_returning_one_is_stopped_a_round_later_by_situational_superko() -> None:
-    state = play(position(SENDING_TWO, to_move="white", ko="situational"), "A1 C1 B1 pass")
-    with pytest.raises(InvalidActionError, match="situational superko"):
-        state.string_to_action("A1")
+@pytest.mark.parametrize(
+    ("ko", "moves", "forbidden"),
+    [("positional", "A1 C1", "B1"), ("situational", "A1 C1 B1 pass", "A1")],
+)
+def test_sending_two_returning_one_is_stopped_by_superko(
+    ko: str, moves: str, forbidden: str
+) -> None:
+    """At once, or a round later."""
+    state = play(position(SENDING_TWO, to_move="white", ko=ko), moves)
+    with pytest.raises(InvalidActionError, match=f"{ko} superko"):
+        state.string_to_action(forbidden)
 
 
 TRIPLE_KO = """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import random
 import re
 import time
@@ -246,20 +245,6 @@ def test_any_bytes_are_read_or_refused(data: bytes | str) -> None:
                     game.replay(go(**game.parameters(line, komi=0)), line)
         except SgfError:
             pass
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.integers(0, 2**32))
-def test_a_damaged_file_is_read_or_refused(seed: int) -> None:
-    rng = random.Random(seed)
-    raw = bytearray(COMMENTED.encode())
-    for _ in range(rng.randrange(1, 6)):
-        place = rng.randrange(len(raw))
-        raw[place : place + rng.randrange(3)] = bytes(
-            rng.choices(b"()[];\\a\xff", k=rng.randrange(3))
-        )
-    with contextlib.suppress(SgfError):
-        [line for game in read_bytes(bytes(raw)) for line in game.lines()]
 
 
 # -- writing --------------------------------------------------------------------------------------

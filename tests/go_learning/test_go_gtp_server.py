@@ -234,21 +234,3 @@ def test_our_gtp_agent_plays_whole_games_against_our_engine(size: int, rules: st
     assert record.termination == Termination.TERMINAL, record.detail
     assert record.returns == (-1.0, 1.0)
     assert ours.version.startswith("miai mcts")
-
-
-@pytest.mark.slow
-@pytest.mark.engine("gnugo")
-def test_a_game_with_gnugo_by_the_referee() -> None:
-    game = load_game("go", board_size=7, rules="chinese")
-    command = shlex.join(command_of("--simulations", "300"))
-    gnugo = make_agent(
-        "gtp",
-        game,
-        command="gnugo --mode gtp --level 1 --chinese-rules --positional-superko --seed 5",
-    )
-    ours = make_agent("gtp", game, command=command, timeouts={"startup": 120.0})
-    record = play(game, [ours, gnugo], seed=5)
-    ours.close()
-    gnugo.close()
-    assert record.termination in (Termination.TERMINAL, Termination.RESIGNATION), record.detail
-    assert len(record.moves) > 20

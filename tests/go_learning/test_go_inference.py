@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -213,23 +211,6 @@ def test_an_onnx_file_carries_the_header_and_no_traces(path: Path, onnx_path: Pa
     data = onnx_path.read_bytes()
     for trace in (b"/miai_go/", b"site-packages", str(path.parent).encode()):
         assert trace not in data
-
-
-@pytest.mark.slow
-def test_an_onnx_file_is_played_without_torch(onnx_path: Path, tmp_path: Path) -> None:
-    planes = random_planes(4, seed=7)
-    np.save(tmp_path / "planes.npy", planes)
-    code = (
-        "import sys; sys.modules['torch'] = None\n"
-        "import numpy as np\n"
-        "from miai_go.nets.inference import load_oracle\n"
-        "planes = np.load(sys.argv[2], allow_pickle=False)\n"
-        "np.save(sys.argv[3], load_oracle(sys.argv[1]).infer(planes).policy)\n"
-    )
-    words = [onnx_path, tmp_path / "planes.npy", tmp_path / "policy.npy"]
-    subprocess.run([sys.executable, "-c", code, *map(str, words)], check=True)
-    mine = load_oracle(onnx_path).infer(planes).policy
-    assert (np.load(tmp_path / "policy.npy", allow_pickle=False) == mine).all()
 
 
 @pytest.mark.slow

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -44,7 +43,6 @@ from miai_go.nets.inference import load_oracle
 from miai_go.nets.network import Outputs, WeightsHeader, load_weights, save_weights
 from miai_go.rules.board import Board
 from miai_go.rules.sizes import board_names, parse_sizes
-from miai_go.shipped import find_weights
 
 SIZES = (5, 6, 7)
 # Names of sizes
@@ -141,19 +139,6 @@ def test_a_start_may_be_for_other_sizes_if_it_depends_on_none(tmp_path: Path) ->
 
 
 Key = tuple[int, bytes, int]
-
-
-def test_the_config_for_several_sizes_begins_with_shipped_weights() -> None:
-    path = Path(__file__).parents[2] / "configs/go-sizes.toml"
-    config = SupervisedConfig.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    sizes = config.data.size
-    network, encoders, header = make_network(sizes, config.encoder, config.network, seed=1)
-    assert header.sizes == tuple(encoders) == tuple(range(7, 14))
-    planes = torch.rand(4, encoders[9].planes, 9, 9, generator=torch.Generator().manual_seed(1))
-    before = load_weights(find_weights("policy-7-13"), size=9).network.eval()(planes)
-    after = network.eval()(planes)
-    assert torch.equal(before.policy, after.policy)
-    assert torch.equal(before.value, after.value)
 
 
 def keys_of(data: GoDataset, batch: Batch) -> list[Key]:

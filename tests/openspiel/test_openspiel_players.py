@@ -19,7 +19,7 @@ from miai.agent import Agent, RandomAgent
 from miai.errors import EmptyBeliefError, MiaiError, ParameterError, UnsuitableGameError
 from miai.information import EnumeratedBelief, SampledBelief
 from miai.search.worlds import Ismcts, IsmctsParameters, Pimc, PimcParameters
-from miai.testing import check_agent, check_game
+from miai.testing import check_agent
 from miai_openspiel.bots import (
     MiaiBot,
     NamedBot,
@@ -271,90 +271,31 @@ def test_agents_act_at_once_in_openspiel_as_in_miai(name: str, parameters: dict[
         assert agent.seen == expected
 
 
-class TakingTurns(pyspiel.Game):  # type: ignore[misc]  # it has no types
-    """Three players, of whom two act at once in each of three rounds; each counts its ones."""
+class OneChoice:
+    """A state of OpenSpiel in which the first player has no legal action."""
 
-    def __init__(self, parameters: Any = None) -> None:
-        kind = pyspiel.GameType
-        super().__init__(
-            kind(
-                short_name="python_taking_turns",
-                long_name="Taking turns",
-                dynamics=kind.Dynamics.SIMULTANEOUS,
-                chance_mode=kind.ChanceMode.DETERMINISTIC,
-                information=kind.Information.PERFECT_INFORMATION,
-                utility=kind.Utility.GENERAL_SUM,
-                reward_model=kind.RewardModel.TERMINAL,
-                max_num_players=3,
-                min_num_players=3,
-                provides_information_state_string=False,
-                provides_information_state_tensor=False,
-                provides_observation_string=False,
-                provides_observation_tensor=False,
-                parameter_specification={},
-            ),
-            pyspiel.GameInfo(
-                num_distinct_actions=2,
-                max_chance_outcomes=0,
-                num_players=3,
-                min_utility=0.0,
-                max_utility=2.0,
-                utility_sum=None,
-                max_game_length=3,
-            ),
-            parameters or {},
-        )
+    def __init__(self, inner: Any) -> None:
+        self.inner, self.told = inner, list[list[int]]()
 
-    def new_initial_state(self) -> Any:
-        return TakingTurnsState(self)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
 
+    def clone(self) -> OneChoice:
+        return self
 
-class TakingTurnsState(pyspiel.State):  # type: ignore[misc]
-    def __init__(self, game: TakingTurns) -> None:
-        super().__init__(game)
-        self.rounds: list[list[int]] = []
+    def legal_actions(self, player: int) -> list[int]:
+        return [0, 1] if player else []
 
-    def current_player(self) -> int:
-        over = len(self.rounds) == 3
-        return int(pyspiel.PlayerId.TERMINAL if over else pyspiel.PlayerId.SIMULTANEOUS)
-
-    def _legal_actions(self, player: int) -> list[int]:
-        return [] if player == len(self.rounds) else [0, 1]
-
-    def _apply_actions(self, actions: list[int]) -> None:
-        assert actions[len(self.rounds)] == pyspiel.INVALID_ACTION
-        self.rounds.append(list(actions))
-
-    def _action_to_string(self, player: int, action: int) -> str:
-        return str(action)
-
-    def is_terminal(self) -> bool:
-        return len(self.rounds) == 3
-
-    def returns(self) -> list[float]:
-        return [float(sum(actions[p] == 1 for actions in self.rounds)) for p in range(3)]
-
-    def __str__(self) -> str:
-        return str(self.rounds)
+    def apply_actions(self, actions: list[int]) -> None:
+        self.told.append(actions)
 
 
 def test_a_player_without_a_choice_is_not_asked() -> None:
-    kind = TakingTurns().get_type()
-    if kind.short_name not in pyspiel.registered_names():
-        pyspiel.register_game(kind, TakingTurns)
-    game = OpenSpielGame("python_taking_turns")
-    check_game(game, games=3)
-    state = game.new_initial_state()
-    for pair in ((1, 2), (0, 2), (0, 1)):
-        assert state.acting_players() == pair
-        state.apply_actions(dict.fromkeys(pair, 1))
-    assert state.returns() == (2.0, 2.0, 2.0)
-    agents = [Recorder(game) for _ in range(3)]
-    bots = [MiaiBot(agent, game, player) for player, agent in enumerate(agents)]
-    evaluate_bots.evaluate_bots(game.inner.new_initial_state(), bots, np.random.RandomState(0))
-    for player, agent in enumerate(agents):
-        asked = [bool(observation.legal_actions) for observation in agent.seen]
-        assert asked == [player != number for number in range(len(asked))]
+    state = load("matrix_pd").new_initial_state()
+    state.inner = inner = OneChoice(state.inner)
+    assert state.acting_players() == (1,)
+    state.apply_actions({1: 1})
+    assert inner.told == [[pyspiel.INVALID_ACTION, 1]]
 
 
 def test_what_chance_does_after_the_last_choice_still_counts() -> None:

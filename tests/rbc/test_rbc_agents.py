@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -49,7 +49,7 @@ def agent(name: str, game: RbcGame, **more: Any) -> BeliefAgent:
 
 
 def walk(
-    game: RbcGame, agents: list[BeliefAgent], seed: int, clock: ClockReading = NO_CLOCK
+    game: RbcGame, agents: Sequence[miai.Agent], seed: int, clock: ClockReading = NO_CLOCK
 ) -> Iterator[tuple[RbcState, list[miai.Decision]]]:
     """Play a game; yield the state after all that was told, and the decisions so far."""
     state = game.new_initial_state()
@@ -70,29 +70,6 @@ def walk(
 
 
 # -- whole games ----------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("white", SMALL)
-@pytest.mark.parametrize("black", SMALL)
-def test_the_truth_is_in_the_belief_at_each_observation(white: str, black: str) -> None:
-    game = rbc(full_turn_limit=20)
-    agents = [agent(white, game), agent(black, game)]
-    for seed in range(2):
-        print("seed", seed)
-        seen = 0
-        for state, _ in walk(game, agents, seed):
-            if state.is_terminal():
-                break
-            for made in agents:
-                belief = made.belief
-                if len(belief.events) and not belief.stashed:
-                    assert state.boards.rows[0] in belief.boards, state.history()
-                    seen += 1
-                assert belief.rebuilt == belief.dropped == 0
-        assert seen > 20
-    for made in agents:
-        made.close()
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -149,11 +126,11 @@ def test_the_same_seed_gives_the_same_game(name: str) -> None:
     ],
 )
 def test_parameters_at_their_ends_play_on(more: dict[str, Any]) -> None:
-    game = rbc(full_turn_limit=5)
+    game = rbc(full_turn_limit=3)
     agents = [agent("rbc-strong", game, **more) for _ in range(2)]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for seed, clock in enumerate((NO_CLOCK, reading("fischer", 0.5, increment=0.05))):
+        for seed, clock in enumerate((NO_CLOCK, reading("fischer", 0.2, increment=0.02))):
             *_, (state, _) = walk(game, agents, seed, clock)
             assert state.is_terminal()
 

@@ -35,7 +35,7 @@ from miai_rbc.rules.observations import (
     move_of_name,
 )
 
-CLOCK = ClockReading(control=TimeControl(kind="per-move", seconds=0.1), main=0.1, limit=0.1)
+CLOCK = ClockReading(control=TimeControl(kind="per-move", seconds=0.03), main=0.03, limit=0.03)
 """Captures of sixteen queens a side are not searched to their end."""
 
 # -- positions ------------------------------------------------------------------------------------

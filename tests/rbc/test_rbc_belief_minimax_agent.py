@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.rbc.games import rbc
+from tests.rbc.test_rbc_agents import walk
 from tests.warm_command import run_miai
 
 import miai
@@ -78,23 +79,11 @@ def test_it_captures_a_king_and_does_not_leave_its_own() -> None:
 def test_no_time_left_is_still_a_legal_answer() -> None:
     game = rbc(full_turn_limit=10)
     seats = [agent(boards=5000, deep_boards=2000) for _ in range(2)]
-    for player_number, made in enumerate(seats):
-        made.new_game(3, player=player_number)
-    state = game.new_initial_state()
     clock = ClockReading(control=TimeControl(kind="per-move", seconds=9.0), main=0.0, limit=0.0)
-    began, decisions = time.process_time(), 0
-    while True:
-        for number, made in enumerate(seats):
-            if (output := state.observation(number)) is not None:
-                made.observe(output)
-        if state.is_terminal():
-            break
-        decision = seats[int(state.current_player())].act(clock)
-        assert state.is_legal(decision.action)
-        state.apply_action(decision.action)
-        decisions += 1
-    assert decisions > 20
-    assert time.process_time() - began < 0.3 * decisions
+    began = time.process_time()
+    *_, (_, decisions) = walk(game, seats, 3, clock)
+    assert len(decisions) > 20
+    assert time.process_time() - began < 0.3 * len(decisions)
 
 
 @pytest.mark.slow

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-from tests.tsumego.small_nets import small_net
 
 from miai_go.tsumego.networks.net_files import (
     BITS,
@@ -50,25 +47,6 @@ def test_tensors_keep_their_shapes_and_biases() -> None:
     assert (back["a.bias"] == tensors["a.bias"]).all()
     np.testing.assert_allclose(back["a.weight"], tensors["a.weight"], atol=0.02)
     assert (back["zero.weight"] == 0).all()
-
-
-def test_the_reference_network_of_five_bits_is_below_400_kilobytes(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
-    from miai_go.nets.network import tensors_of
-    from miai_go.tsumego.networks.net_files import load_net, quantize_net, read_net
-
-    net = small_net()
-    path = tmp_path / "five.safetensors"
-    quantize_net(net, 5, path)
-    assert path.stat().st_size < 400_000
-    header, arrays = read_net(path)
-    assert header.bits == 5
-    again = tensors_of(load_net(path).network)
-    whole = tensors_of(net.network)
-    for name, array in arrays.items():
-        assert (again[name] == array).all()
-        error = ((array - whole[name]) ** 2).mean()
-        assert error < 0.01 * (whole[name] ** 2).mean()
 
 
 def test_inconsistent_parts_are_refused() -> None:

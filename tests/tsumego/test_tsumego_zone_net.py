@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -212,29 +210,3 @@ def test_weights_that_become_infinite_with_their_norm_are_refused(name: str) -> 
     arrays[name][:] = 3e38
     with pytest.raises(WeightsError, match="too large"):
         ArrayNet.of(net.header, arrays)
-
-
-WITHOUT_TORCH = """
-import sys
-sys.modules["torch"] = None
-import numpy as np
-from pathlib import Path
-from miai_go.tsumego.networks.predictor import Predictor
-board = np.zeros((9, 9), np.int8)
-board[0, 4] = board[1, 4] = board[2, :5] = 1
-board[0, 3] = board[1, :4] = 2
-fate = next(f for f in Predictor(Path(sys.argv[1])).fates(board) if f.color == 2)
-print(*fate.chances)
-"""
-
-
-@pytest.mark.slow
-def test_boards_are_asked_about_without_torch(tmp_path: Path) -> None:
-    net, path = zone_net(height=1, width=16), tmp_path / "net.safetensors"
-    save_net(path, tensors_of(net.network), net.header)
-    command = [sys.executable, "-c", WITHOUT_TORCH, str(path)]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
-    chances = [float(word) for word in run.stdout.split()]
-    assert len(chances) == 2
-    assert all(0 < chance < 1 for chance in chances)
