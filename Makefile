@@ -19,8 +19,11 @@ TESTS_docs := tests/docs
 TESTS_promises := tests/promises
 TESTS := $(if $(PKG),$(or $(TESTS_$(PKG)),$(error PKG=$(PKG): there is no such part; there are \
 	framework tournaments go rbc classics miniblind openspiel docs promises)))
+# A green run of all parts is written down, with its time from here: tests/records.py.
+RECORDED = $(if $(PKG),,MIAI_RECORD="$1 $(shell date +%s)")
+STRENGTH := runs/strength-$(shell date +%Y%m%d)
 # Matches want a folder or weights and take hours; figures.py runs others of these.
-BENCHMARKS := $(filter-out %_matches.py %/go_settings.py %/go_five.py %/go_networks.py %/go_zero.py %/go_values.py %/go_judges.py %/figures.py %/opponents.py,$(wildcard benchmarks/*.py))
+BENCHMARKS := $(filter-out %_matches.py %/go_settings.py %/go_five.py %/go_networks.py %/go_zero.py %/go_values.py %/go_judges.py %/figures.py %/pages.py %/opponents.py,$(wildcard benchmarks/*.py))
 
 .PHONY: demo test test-all check docs format bench figures size soak mutants fuzz strength pictures audit clean help
 
@@ -29,14 +32,15 @@ demo: .venv/installed
 
 test: .venv/installed-dev
 	$(BIN)/python -m tests.compile_kernels
-	$(BIN)/pytest -m "not slow and not soak" $(PYTEST_FLAGS) $(TESTS)
+	$(call RECORDED,test) $(BIN)/pytest -m "not slow and not soak" $(PYTEST_FLAGS) $(TESTS)
 
 test-all: .venv/installed-dev
-	$(BIN)/pytest -m "not soak" $(PYTEST_FLAGS) $(TESTS)
+	$(call RECORDED,test-all) $(BIN)/pytest -m "not soak" $(PYTEST_FLAGS) $(TESTS)
 
 check: .venv/installed-dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/python benchmarks/pages.py --check
 	$(BIN)/mypy
 
 docs: .venv/installed-dev
@@ -45,12 +49,13 @@ docs: .venv/installed-dev
 format: .venv/installed-dev
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+	$(BIN)/python benchmarks/pages.py
 
 size: .venv/installed-dev
 	$(BIN)/python -m tests.size --wheels
 
 soak: .venv/installed-dev
-	MIAI_TEST_SEED=random $(BIN)/pytest -m soak --timeout 3600
+	$(call RECORDED,soak) MIAI_TEST_SEED=random $(BIN)/pytest -m soak --timeout 3600
 
 bench: .venv/installed-dev
 	for benchmark in $(BENCHMARKS); do $(BIN)/python $$benchmark || exit 1; done
@@ -61,11 +66,12 @@ mutants: .venv/installed-dev
 
 fuzz: .venv/installed-dev
 	$(BIN)/pip install -q "atheris>=3"
-	$(BIN)/python tests/fuzz.py
+	$(BIN)/python -m tests.fuzz
 
 strength: .venv/installed-dev
 	for match in configs/strength/*.toml; do \
-		$(BIN)/miai tournament run $$match --out runs/strength-$$(date +%Y%m%d)/$$(basename $$match .toml) || exit 1; done
+		$(BIN)/miai tournament run $$match --out $(STRENGTH)/$$(basename $$match .toml) || exit 1; done
+	$(BIN)/python -m tests.records strength $(STRENGTH)
 
 figures: .venv/installed-dev
 	$(BIN)/python benchmarks/figures.py

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from common.conditions import conditions
+from common.evidence import record
 from miai.beliefs import BeliefResult
 from miai.beliefs.protocol import BeliefSearcher, RootedProblem, SizedRoot
 from miai.plugins.loader import registry
@@ -68,6 +69,10 @@ CELLS: dict[str, Cell] = {
     "hunt": Cell("sub_hunt", {"n": 6, "pings": 1, "blast": 2}, 3, "hard"),
     "hunt8": Cell("sub_hunt", {"n": 8, "pings": 2, "blast": 2}, 2, "hard"),
 }
+
+
+RECORDED = ("krk5", "phantom", "phantom34")
+"""Cells with a row on the page."""
 
 
 def problem_of(cell: Cell) -> RootedProblem:
@@ -151,10 +156,16 @@ def show(rows: Sequence[dict[str, Any]]) -> None:
         )
 
 
+def times(ratio: float) -> str:
+    """Return a ratio to two digits or more."""
+    return f"{ratio:.{int(ratio < 10)}f} times"
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help="Print one JSON object")
+    parser.add_argument("--record", action="store_true", help="Write the rows of the page")
     parser.add_argument("--roots", type=int, default=30, help="Roots per cell")
     parser.add_argument(
         "--repeats", type=int, default=5, help="Searches per root; the median counts"
@@ -175,6 +186,14 @@ def main() -> None:
         rows += fresh
         if not arguments.json:
             show(fresh)
+    if arguments.record:
+        for name in set(arguments.games) & set(RECORDED):
+            base, learnt = (
+                next(row for row in rows if (row["game"], row["arm"]) == (name, arm))
+                for arm in (BASE, "all")
+            )
+            nodes, seconds = (base[key] / learnt[key] for key in ("nodes", "seconds"))
+            record(f"bounds-{name}", f"{times(nodes)} fewer nodes, {times(seconds)} faster")
     if arguments.json:
         figures = {
             "rows": rows,

@@ -24,6 +24,7 @@ from typing import Any, cast
 import numpy as np
 
 from common.conditions import conditions
+from common.evidence import record
 from miai.errors import MiaiError
 from miai.record import GameRecord
 from miai.record_reader import read_record
@@ -205,6 +206,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1, help="Worker processes")
     parser.add_argument("--seed", type=int, default=1, help="Seed of the matches")
     parser.add_argument("--json", action="store_true", help="Print one JSON object")
+    parser.add_argument("--record", action="store_true", help="Write the rows of the page")
     arguments = parser.parse_args()
     known = matches(arguments)
     if unknown := [name for name in arguments.matches if name not in known]:
@@ -216,6 +218,11 @@ def main() -> None:
         except MiaiError as error:
             sys.exit(f"go_matches.py: {error}")
         figures_by_match[name] = figures_of(arguments.folder / name)
+    if arguments.record:
+        for name, row in figures_by_match.items():
+            low, high = (f"{100 * bound:.1f}" for bound in row["won_95"])
+            won = f"{row['wins']} of {row['games']} games won, {row['draws']} drawn"
+            record(name, f"{won}: {100 * row['won']:.1f} %", interval=f"{low} to {high}")
     figures = {
         "matches": figures_by_match,
         "load_after": round(os.getloadavg()[0], 2),

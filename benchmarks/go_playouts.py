@@ -17,11 +17,17 @@ from typing import Any
 import numba
 
 from common.conditions import conditions
+from common.evidence import record
 from miai_go.rules.board import BLACK, Board
 from miai_go.rules.playouts import Playouts
 
 SIZES = (9, 19)
 KOMI = 7.5
+ROWS = {
+    "light": {"playouts-9": 9, "playouts-19": 19},
+    "tactical": {"playouts-tactical": 9},
+}
+"""Rows of the page, and their sizes, by what is played."""
 
 
 def measure(player: Playouts, board: Board, seconds: float) -> tuple[float, float]:
@@ -73,6 +79,7 @@ def main() -> None:
     """Read the command line, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--json", action="store_true", help="Print one JSON object")
+    parser.add_argument("--record", action="store_true", help="Write the rows of the page")
     parser.add_argument("--seconds", type=float, default=6.0, help="Total CPU seconds (6)")
     parser.add_argument(
         "--repetitions", type=int, default=10, help="Measurements per board size (10)"
@@ -85,6 +92,10 @@ def main() -> None:
     report = benchmark(
         arguments.seconds, arguments.repetitions, arguments.seed, tactical=arguments.tactical
     )
+    if arguments.record:
+        for name, size in ROWS[report["playouts"]].items():
+            middle, low, high = report[f"interval_{size}"]
+            record(name, f"{middle:,} per second", interval=f"{low:,} to {high:,}")
     if arguments.json:
         print(json.dumps(report))
         return

@@ -31,6 +31,7 @@ import torch
 from numpy.typing import NDArray
 
 from common.conditions import conditions
+from common.evidence import record
 from miai_go.kernels import trail
 from miai_go.learning.selfplay.tree_games import TreeGames, TreeSelfPlay
 from miai_go.nets.encoder import Encoder, Positions, load_encoder
@@ -401,6 +402,7 @@ def main() -> None:
     """Read the command line, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--json", action="store_true", help="Print one JSON object")
+    parser.add_argument("--record", action="store_true", help="Write the rows of the page")
     parser.add_argument("--encoders", nargs="+", default=["alphago", "zero"])
     parser.add_argument(
         "--precisions", nargs="+", choices=["bf16", "fp32", "int8"], default=["bf16", "fp32"]
@@ -412,6 +414,15 @@ def main() -> None:
     parser.add_argument("--selfplay-seconds", type=float, default=60.0, help="Seconds of self-play")
     parser.add_argument("--seed", type=int, default=1, help="Seed of the positions")
     report = benchmark(arguments := parser.parse_args())
+    if arguments.record:
+        for row in report["search"]["zero"]["rows"]:
+            if row["leaves"] == 8:
+                speeds = row["simulations_per_second"]
+                record(
+                    f"network-search-{row['games']}",
+                    f"{row['ratio']:.1f} times as fast",
+                    interval=f"{speeds['least']:,} to {speeds['most']:,} simulations per second",
+                )
     if arguments.json:
         print(json.dumps(report))
     else:

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from common.conditions import conditions
+from common.evidence import record
 from miai.errors import MiaiError
 from miai.game import Observation
 from miai.record import GameRecord, MoveRecord
@@ -158,6 +159,7 @@ def main() -> None:
     )
     parser.add_argument("--workers", type=int, default=2, help="Worker processes")
     parser.add_argument("--json", action="store_true", help="Print one JSON object")
+    parser.add_argument("--record", action="store_true", help="Write the rows of the page")
     arguments = parser.parse_args()
     matches = {}
     for opponent in arguments.against:
@@ -167,6 +169,17 @@ def main() -> None:
         except MiaiError as error:
             sys.exit(f"rbc_matches.py: {error}")
         matches[opponent] = figures_of(folder)
+    if arguments.record:
+        wins, games, draws = (
+            sum(row[key] for row in matches.values()) for key in ("wins", "games", "draws")
+        )
+        each = (
+            f"{opponent} {row['wins']} of {row['games']} "
+            f"({100 * row['won_95'][0]:.1f} to {100 * row['won_95'][1]:.1f} %)"
+            for opponent, row in matches.items()
+        )
+        won = f"{wins} of {games} games won, {draws} drawn"
+        record(arguments.agent, won, peer=", ".join(each))
     figures = {
         "agent": arguments.agent,
         "clock": f"{arguments.seconds:g} s + {arguments.increment:g} s",

@@ -24,6 +24,7 @@ from typing import Any
 
 import miai
 from common.conditions import conditions
+from common.evidence import record
 from miai_tournaments.config.load import check_tournament
 from miai_tournaments.report.live import Reporter
 from miai_tournaments.report.standings import Standings
@@ -138,6 +139,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true", help="Print one JSON object")
+    parser.add_argument("--record", action="store_true", help="Write the rows of the page")
     parser.add_argument("--games", type=int, default=2000, help="Games for measuring the overhead")
     parser.add_argument("--rounds", type=int, default=80, help="Rounds for measuring the speed-up")
     parser.add_argument(
@@ -149,10 +151,13 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3, help="Repetitions; the median counts")
     arguments = parser.parse_args()
     figures = measure(arguments.games, arguments.rounds, arguments.simulations, arguments.repeats)
+    milliseconds = 1000 * figures["overhead_seconds_per_game"]
+    if arguments.record:
+        record("overhead", f"{milliseconds:.2f} ms")
+        record("speed-up", f"{figures['two_worker_speedup']:.2f} times the games")
     if arguments.json:
         print(json.dumps(figures))
         return
-    milliseconds = 1000 * figures["overhead_seconds_per_game"]
     print(f"overhead    {milliseconds:6.2f} ms a game (target: at most 5)")
     print(f"speedup     {figures['two_worker_speedup']:6.2f} by a second worker (target: 1.8)")
     print(f"starting    {figures['start_seconds']:6.2f} s for one worker and two agents")

@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 
 from common.conditions import conditions
+from common.evidence import record
 from miai.errors import MiaiError
 from miai.process.programs import ProgramProcess
 from miai_go.gtp.client import EngineLog, GtpClient
@@ -330,6 +331,7 @@ def main() -> None:
     )
     parser.add_argument("--seed", type=int, default=1, help="Seed of the zones")
     parser.add_argument("--json", action="store_true", help="Print one JSON object")
+    parser.add_argument("--record", action="store_true", help="Write the rows of the page")
     arguments = parser.parse_args()
     figures: dict[str, Any] = {}
     try:
@@ -347,6 +349,9 @@ def main() -> None:
             figures["gnugo"] = gnugo(arguments)
     except MiaiError as error:
         sys.exit(f"tsumego.py: {error}")
+    if arguments.record and (proved := figures.get("families")):
+        wrong = f"{len(proved['wrong'])} not" if proved["wrong"] else "all proved"
+        record("families", f"{wrong} as published, in {proved['seconds']:.1f} s")
     figures |= {
         "load_after": round(os.getloadavg()[0], 2),
         **conditions(),

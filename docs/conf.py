@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE / "site"))
+sys.path[:0] = [str(HERE / "site"), str(HERE.parent / "benchmarks")]
 os.environ.setdefault("MIAI_DISABLE_PLUGINS", "openspiel")  # its page says what its games are
 
 import miai  # noqa: E402  # after the path of the extension

@@ -6,12 +6,13 @@ import gc
 import os
 import shutil
 import signal
+import time
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-from tests import seeds
+from tests import records, seeds
 
 from miai.errors import AgentUnavailableError
 from miai.process.programs import find_program
@@ -45,6 +46,21 @@ settings.load_profile("miai")
 def users_data(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Keep what commands write for their user, such as replays, away from the user's own."""
     os.environ["XDG_DATA_HOME"] = str(tmp_path_factory.mktemp("data"))
+
+
+RECORDED = os.environ.pop("MIAI_RECORD", "")
+"""The target of the Makefile whose tests all run, and its start; workers and children see none."""
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
+) -> None:
+    """Write down a green run of a target, unless tests were chosen by hand."""
+    if RECORDED and exitstatus == pytest.ExitCode.OK and not config.getoption("keyword"):
+        passed, skipped = (len(terminalreporter.stats.get(n, ())) for n in ("passed", "skipped"))
+        target, started = RECORDED.split()
+        took = time.time() - float(started)
+        records.write_green_run(target, passed=passed, skipped=skipped, took=took)
 
 
 NOT_PERMITTED = ("bubblewrap failed", "control group", "the kernel has no such Landlock")

@@ -25,6 +25,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Final
 
+from tests.records import write_row
 from tests.size import ROOT, lines_of, sources
 
 PARTS: Final = {
@@ -214,6 +215,10 @@ def main() -> None:
             print(f"{killed} of {len(done)} killed; {line['path']}:{line['line']} {line['change']}")
             print(f"  {line['operator']}: {line['killed_by'] or 'SURVIVED'}", flush=True)
     print(f"seed {options.seed}: {journal}")
+    if options.count >= 100:
+        killed = sum(bool(each["killed_by"]) for each in done)
+        command = f"make mutants MUTANTS='--count {options.count} --seed {options.seed}'"
+        write_row("mutants", f"{killed} of {len(done)} killed", command=command)
 
 
 if __name__ == "__main__":

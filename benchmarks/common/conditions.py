@@ -5,6 +5,7 @@ import platform
 import subprocess
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from statistics import median
 
@@ -16,10 +17,15 @@ def conditions() -> dict[str, str]:
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": commit(),
-        "machine": f"{processor()}, {os.cpu_count()} cores, {platform.system()}",
+        "machine": machine(),
         "python": platform.python_version(),
         "miai": miai.__version__,
     }
+
+
+def machine() -> str:
+    """Return the processor, its number of cores and the system."""
+    return f"{processor()}, {os.cpu_count()} cores, {platform.system()}"
 
 
 def processor() -> str:
@@ -32,13 +38,22 @@ def processor() -> str:
     return platform.processor() or platform.machine()
 
 
+@cache
 def commit() -> str:
-    """Return the commit of this checkout, with a `+` for changed files; empty outside git."""
-    git = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty=+"]
+    """Return the commit of this checkout, with a `+` for changed files; empty outside git.
+
+    Evidence that was written meanwhile is no change of what is measured.
+    """
+    git = ["git", "-C", str(Path(__file__).parents[2])]
+    changes = ["status", "--porcelain", "--", ".", ":!docs", ":!benchmarks/results"]
     try:
-        return subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
+        head, changed = (
+            subprocess.run([*git, *words], capture_output=True, text=True, check=True).stdout
+            for words in (["rev-parse", "--short", "HEAD"], changes)
+        )
     except (OSError, subprocess.CalledProcessError):
         return ""
+    return head.strip() + "+" * bool(changed)
 
 
 def spread(values: Sequence[float], digits: int | None = None) -> list[float]:

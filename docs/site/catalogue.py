@@ -11,14 +11,14 @@ import inspect
 import pkgutil
 import random
 import re
-import tomllib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import miai
+from common import evidence
 from miai.api import renderer_for
 from miai.game import Game, Player, State
 from miai.parameters import describe_parameters
@@ -66,14 +66,14 @@ def write_pages(docs: Path) -> None:
     # A game that is a program has no rules of its own; docs/programs.md is about it.
     games = [game for game in registry().components("game") if not game.needs_parameters]
     agents: list[Component[Any]] = [c for kind in PLAYER_KINDS for c in registry().components(kind)]
-    figures = tomllib.loads((docs / "site" / "strength.toml").read_text(encoding="utf-8"))
+    measured = evidence.rows().values()
     for component in games:
         pages[folder / "games" / f"{component.name}.md"] = _game_page(component, agents)
         picture = picture_of(miai.load_game(component.name))
         if picture.startswith("<svg"):
             pages[folder / "pictures" / f"{component.name}.svg"] = picture
     for component in agents:
-        pages[folder / "agents" / f"{slug(component)}.md"] = _agent_page(component, figures)
+        pages[folder / "agents" / f"{slug(component)}.md"] = _agent_page(component, measured)
     pages[folder / "games" / "index.md"] = _index("Games", [game.name for game in games])
     pages[folder / "agents" / "index.md"] = _index("Agents", sorted(map(slug, agents)))
     pages[folder / "gallery.md"] = _gallery(docs, [game.name for game in games])
@@ -165,15 +165,18 @@ def _game_page(component: Component[Any], agents: list[Component[Any]]) -> str:
     )
 
 
-def _agent_page(component: Component[Any], figures: Mapping[str, Any]) -> str:
+def _agent_page(component: Component[Any], measured: Iterable[evidence.Row]) -> str:
     games = f"`{component.game}`" if component.game else "any game that suits it"
     budgets = [
         f"`{p['name']}`"
         for p in describe_parameters(component.load_parameters())
         if p["name"] in BUDGETS
     ]
-    measured = figures.get(component.name, [])
-    strength = "\n".join(f"- {line}" for line in measured) or "Not measured."
+    strength = "\n".join(
+        f"- {row.what}: {row.result()}{row.origin()}"
+        for row in measured
+        if component.name in row.agents
+    )
     shown = _shown(component.game, depth="../") + "\n\n" if component.game else ""
     place = f" ({component.game})" if component.game else ""
     return (
@@ -181,8 +184,8 @@ def _agent_page(component: Component[Any], figures: Mapping[str, Any]) -> str:
         f"| | |\n|---|---|\n| Plays | {games} |\n| Kind | {component.kind} |\n"
         f"| Plugin | `{component.plugin}` |\n"
         f"| Budgets | {', '.join(budgets) or 'none: it answers at once'} |\n\n"
-        f"## Measured strength\n\n{strength}\n\n"
-        f"Commands, machines and dates of all figures: [benchmarks](../../benchmarks.md).\n\n"
+        f"## Measured strength\n\n{strength or 'Not measured.'}\n\n"
+        f"The commands are with the [benchmarks](../../benchmarks.md).\n\n"
         f"## Parameters\n\n{_parameters(component)}"
     )
 

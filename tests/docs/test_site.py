@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import shutil
-import tomllib
 from pathlib import Path
 
 import pytest
 
 import catalogue
 import miai
+from common import evidence
 from miai.api import game_names
 from miai.parameters import describe_parameters
 from miai.plugins.loader import registry
@@ -21,7 +21,6 @@ DOCS = Path(__file__).parents[2] / "docs"
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("docs")
-    shutil.copytree(DOCS / "site", folder / "site")
     shutil.copytree(DOCS / "pictures", folder / "pictures")
     catalogue.write_pages(folder)
     return folder
@@ -70,15 +69,14 @@ def test_pages_of_components_that_are_gone_are_removed(site: Path) -> None:
     assert not stale.exists()
 
 
-def test_every_figure_of_strength_is_on_the_page_of_benchmarks_or_in_the_readme() -> None:
-    figures = tomllib.loads((DOCS / "site" / "strength.toml").read_text(encoding="utf-8"))
-    sources = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
-    sources += (DOCS.parent / "README.md").read_text(encoding="utf-8")
+def test_what_was_measured_of_an_agent_is_on_its_page(site: Path) -> None:
     names = {c.name for kind in ("agent", "search") for c in registry().components(kind)}
-    assert set(figures) <= names
-    for line in (line for lines in figures.values() for line in lines):
-        for figure in re.findall(r"\d+ (?:won|lost|drawn)|\d+\.\d %", line):
-            assert figure in sources, (line, figure)
+    measured = [row for row in evidence.rows().values() if row.agents]
+    assert {agent for row in measured for agent in row.agents} <= names
+    page = (site / "catalogue" / "agents" / "go-alphago.md").read_text(encoding="utf-8")
+    (row,) = (row for row in measured if row.name == "alphago-gnugo")
+    assert row.result() in page
+    assert (evidence.OLD in page) == any(r.is_old() for r in measured if "alphago" in r.agents)
 
 
 def test_a_position_is_drawn_for_every_game() -> None:
