@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pydantic import BaseModel
+from tests import records
 
 from miai.errors import PluginError
 from miai.parameters import Parameters
@@ -35,6 +36,8 @@ FOREIGN: Final = "openspiel"
 BUDGETS: Final[Mapping[str, float]] = {
     "lines of packages": 104_000,
     "lines of tests": 62_000,
+    "seconds of make test": 240,
+    "seconds of .ci/run": 900,
     "lines of README": 120,
     "words of README": 900,
     "words of documentation": 60_000,
@@ -252,6 +255,12 @@ def measure_text() -> dict[str, Any]:
     }
 
 
+def latest_seconds() -> dict[str, float]:
+    """Return how long the last green `make test` and `.ci/run` took in this checkout."""
+    names = {"test": "seconds of make test", "ci": "seconds of .ci/run"}
+    return {names[target]: took for target, took in records.seconds().items() if target in names}
+
+
 def measure_structure() -> dict[str, Any]:
     """Return the numbers of comments, imports and components, and lists of what they count."""
     kinds, components, tables = parameter_counts()
@@ -282,7 +291,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--wheels", action="store_true", help="build the wheels, too")
     options = parser.parse_args(arguments)
-    numbers = {**measure_text(), **(wheel_sizes() if options.wheels else {}), **measure_structure()}
+    numbers = {**measure_text(), **measure_structure(), **latest_seconds()}
+    if options.wheels:
+        numbers.update(wheel_sizes())
     if options.json:
         print(json.dumps(numbers, indent=2))
         return
