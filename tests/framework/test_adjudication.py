@@ -20,7 +20,6 @@ from miai.clock import ClockReading
 from miai.errors import (
     MiaiError,
     ParameterError,
-    PluginError,
     RecordError,
     UnknownComponentError,
     UnsuitableGameError,
@@ -306,12 +305,6 @@ def test_an_invalid_adjudication_is_refused(change: dict[str, Any], message: str
     record = replace(play(GAME, randoms(), panel=Panel(GAME, {"a": Always(-1, 1)})), **change)
     with pytest.raises(RecordError, match=message):
         replay(read_record(record.to_json_lines()))
-
-
-@pytest.mark.parametrize("returns", [(1.0,), (1.0, 1.0), (2.0, -2.0), (math.nan, 0.0)])
-def test_a_verdict_that_no_game_can_have_voids_the_game(returns: tuple[float, ...]) -> None:
-    with pytest.raises(PluginError, match="'odd': decided tic_tac_toe by returns"):
-        play(GAME, randoms(), panel=Panel(GAME, {"odd": Always(*returns)}))
 
 
 def test_a_reason_of_any_length_is_bounded() -> None:

@@ -181,17 +181,6 @@ def test_a_failure_after_the_end_does_not_touch_the_result(
     assert "after the game was over" in caplog.text
 
 
-def test_a_process_killed_between_games_is_restarted(shared_seats: SharedSeats) -> None:
-    seat = shared_seats()
-    first = play_against(seat, seed=7)
-    pid = seat.pid
-    assert pid
-    os.kill(pid, signal.SIGKILL)
-    second = play_against(seat, seed=7)
-    assert seat.pid != pid
-    assert [m.action for m in first.moves] == [m.action for m in second.moves]
-
-
 def test_a_process_is_kept_between_games(shared_seats: SharedSeats) -> None:
     seat = shared_seats()
     pids = set()
@@ -375,20 +364,6 @@ def test_asking_without_a_process_is_a_crash() -> None:
 # -- output ---------------------------------------------------------------------------------------
 
 
-def test_output_goes_to_the_players_log_and_nowhere_else(
-    shared_seats: SharedSeats, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    seat = shared_seats()
-    record = play_against(seat, seed=fatal("print"), log_dir=tmp_path / "logs")
-    assert record.termination is Termination.TERMINAL
-    log = (tmp_path / "logs" / "o.log").read_text()
-    for text in ("a new game", "from Python", "from standard error", "from C", "from a shell"):
-        assert text in log
-    assert not (tmp_path / "logs" / "x.log").exists()
-    play_against(seat, seed=fatal("print"))  # without logs: dropped
-    assert capfd.readouterr() == ("", "")
-
-
 def test_each_game_has_its_own_log(shared_seats: SharedSeats, tmp_path: Path) -> None:
     seat = shared_seats()
     for number in range(2):
@@ -479,15 +454,6 @@ def test_a_file_of_the_working_directory_shadows_no_library(
 
 
 # -- nothing is left over -------------------------------------------------------------------------
-
-
-def test_a_kill_takes_the_engines_along(
-    make_seat: MakeSeat, tmp_path: Path, gone: Callable[..., bool]
-) -> None:
-    note = tmp_path / "engines"
-    record = play_fatal_game(make_seat("unruly", note=str(note)), "engine", control=SHORT)
-    assert record.termination is Termination.TIME
-    assert gone(*map(int, note.read_text().split()))
 
 
 def test_a_crash_leaves_no_engine_behind(

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -286,25 +286,6 @@ def test_no_command_line_environment_or_file_names_the_seed(run: Path) -> None:
         pytest.skip(reason)
     files = [str(run / "config.toml"), str(run / "store.sqlite")]
     assert Fight(Isolation.SANDBOX, run).result("find", text="271828182845", paths=files) == []
-
-
-LOGS: dict[str, Callable[[Path], object]] = {
-    "fifo": os.mkfifo,
-    "folder": Path.mkdir,
-    "device": lambda path: path.symlink_to("/dev/full"),
-}
-
-
-@pytest.mark.parametrize("kind", LOGS)
-def test_a_log_that_cannot_be_written_ends_without_voiding_the_game(
-    level: Isolation, run: Path, kind: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    LOGS[kind](run / "first.log")
-    began = time.monotonic()
-    assert Fight(level, run).result("leave_log") == "printed"
-    assert time.monotonic() - began < 20.0
-    assert "the log" in caplog.text
-    assert "ends here" in caplog.text
 
 
 def test_a_removed_log_folder_does_not_void_the_game(

@@ -259,20 +259,3 @@ def test_only_observations_reach_an_agent_process(
 
 def decisions(record: GameRecord) -> list[int]:
     return [move.action for move in record.moves]
-
-
-def test_nothing_is_carried_from_game_to_game(make_seat: MakeSeat) -> None:
-    name = "phantom_tic_tac_toe"
-    game = miai.load_game(name)
-
-    def seats() -> list[AgentProcess]:
-        return [make_seat("keeper", game=name, name=f"{number}") for number in range(2)]
-
-    fresh, used = seats(), seats()
-    expected = {seed: decisions(play_game(game, fresh, seed=seed)) for seed in range(6)}
-    for seed in (5, 3, 0, 3, 1, 4, 2, 5):
-        assert decisions(play_game(game, used, seed=seed)) == expected[seed]
-    used[0].kill()
-    assert decisions(play_game(game, used[::-1], seed=2)) == expected[2]
-    assert decisions(play_game(game, used, seed=3, move_limit=2)) == expected[3][:2]
-    assert decisions(play_game(game, used, seed=3)) == expected[3]

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -22,13 +21,10 @@ from miai.errors import (
     AgentTimeoutError,
     AgentUnavailableError,
     ConfigError,
-    IllegalActionError,
-    InvalidActionError,
 )
 from miai.game import Game, Observation, Player, State
 from miai.playing.match import InProcessSeat, play, play_game
 from miai.playing.replay import replay
-from miai.plugins.loader import PluginWarning, plugin_host
 from miai.record import GameRecord, MoveRecord, Termination
 from miai.record_reader import read_record
 from miai.seeds import derive_seed
@@ -281,15 +277,6 @@ def _pair(game: Game) -> list[Agent]:
     return [RandomAgent(game), RandomAgent(game)]
 
 
-def test_an_illegal_opening_is_refused_before_any_player_is_notified() -> None:
-    game = miai.load_game("tic_tac_toe")
-    for opening, error in (([4, 4], IllegalActionError), ([99], InvalidActionError)):
-        agents = scripted(game, [0], [1])
-        with pytest.raises(error):
-            play(game, agents, opening=opening)
-        assert all(isinstance(a, Scripted) and a.calls == [] for a in agents)
-
-
 def test_a_move_limit_truncates() -> None:
     game = miai.load_game("tic_tac_toe")
     record = play(game, scripted(game, [0, 1, 2], [3, 4]), move_limit=4)
@@ -398,68 +385,13 @@ def test_a_fault_outside_act(method: str, monkeypatch: pytest.MonkeyPatch) -> No
         assert record.moves == []
 
 
-def test_a_forfeit_before_the_game_does_not_reach_the_opponent() -> None:
-    game = miai.load_game("tic_tac_toe")
-
-    class Broken(Scripted):
-        def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
-            raise AgentUnavailableError("gone")
-
-    other = Scripted(game)
-    record = play(game, [Broken(game), other])
-    assert (record.termination, record.loser) == (Termination.UNAVAILABLE, 0)
-    assert other.calls == []
-
-
 def test_any_interrupt_stops_the_game() -> None:
     game = miai.load_game("tic_tac_toe")
     with pytest.raises(KeyboardInterrupt):
         play(game, scripted(game, [KeyboardInterrupt()], []))
 
 
-def test_a_game_defect_is_not_a_forfeit(monkeypatch: pytest.MonkeyPatch) -> None:
-    game = miai.load_game("tic_tac_toe")
-    monkeypatch.setattr(type(game.new_initial_state()), "_apply", lambda self, action: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        play(game, scripted(game, [0], [1]))
-
-
 # -- the hook at the end --------------------------------------------------------------------------
-
-
-@pytest.fixture
-def plugin() -> Iterator[Callable[[Any], None]]:
-    manager = plugin_host().manager
-    registered: list[Any] = []
-
-    def register(function: Any) -> None:
-        module = ModuleType("a_plugin")
-        module.__dict__["miai_game_finished"] = miai.hookimpl(function)
-        registered.append(module)
-        manager.register(registered[-1], f"test-{len(registered)}")
-
-    yield register
-    for module in registered:
-        manager.unregister(module)
-
-
-def test_plugins_are_notified_of_finished_games(plugin: Callable[[Any], None]) -> None:
-    output: list[GameRecord] = []
-
-    def first(record: GameRecord) -> None:
-        output.append(record)
-
-    def second(record: GameRecord) -> None:
-        raise RuntimeError("disk full")
-
-    def third(record: GameRecord) -> None:
-        output.append(record)
-
-    for function in (first, second, third):
-        plugin(function)
-    with pytest.warns(PluginWarning, match="'test-2' failed .*RuntimeError: disk full"):
-        record = random_record("tic_tac_toe", 1)
-    assert output == [record, record]
 
 
 # -- seeds ----------------------------------------------------------------------------------------

@@ -107,23 +107,6 @@ def test_a_system_error_that_is_not_of_the_output(
     assert capsys.readouterr().err.startswith("miai: OSError: boom; MIAI_TRACEBACK=1")
 
 
-def test_a_game_that_fails(tmp_path: Path) -> None:
-    flag = tmp_path / "flag"
-    flag.touch()
-    words = ("play", "fragile", "--set", f"file={flag}", *RANDOM)
-    path = str(FIXTURES / "miai-mischief")
-    assert_one_message(
-        miai(*words, PYTHONPATH=path),
-        "game 'fragile' of plugin 'mischief' failed",
-        "RuntimeError: the game is broken",
-        "MIAI_TRACEBACK=1",
-    )
-    traced = miai(*words, PYTHONPATH=path, MIAI_TRACEBACK="1")
-    assert traced.returncode == 2
-    assert "Traceback" in traced.stderr
-    assert "in _apply" in traced.stderr
-
-
 @pytest.mark.slow
 def test_an_agent_whose_factory_fails_and_what_the_check_says(tmp_path: Path) -> None:
     found = plugin(tmp_path, "'agent', 'loads', 'json:loads'")

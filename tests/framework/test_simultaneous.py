@@ -44,7 +44,7 @@ from miai.playing.replay import record_of_actions, replay
 from miai.playing.session import RevisableGame, TakeBack
 from miai.process.agent_messages import pack_observation, unpack_observation
 from miai.record import GameRecord, MoveRecord, Termination, ending_text
-from miai.record_reader import read_record, read_verdicts
+from miai.record_reader import read_record
 from miai.testing import check_agent
 
 PENNIES = miai.load_game("matching_pennies", rounds=2)
@@ -295,44 +295,6 @@ def test_an_error_that_is_not_the_player_s_is_raised_after_all_have_answered() -
 
 RESIGN = Decision(0, resign=True)
 CRASH, LATE = AgentCrashedError("it broke"), AgentTimeoutError("too late")
-
-
-@pytest.mark.parametrize(
-    ("game", "scripts", "reason", "losers", "returns"),
-    [
-        # One of them: as at any other decision.
-        (PENNIES, ([7], [0]), Termination.ILLEGAL_ACTION, (0,), (-2, 2)),
-        (PENNIES, ([0], [RESIGN]), Termination.RESIGNATION, (1,), (2, -2)),
-        (AUCTION, ([0], [CRASH], [0]), Termination.CRASH, (1,), (0.5, -1, 0.5)),
-        # Several: all of them lose; the rest of a constant sum is for the others.
-        (AUCTION, ([0], [LATE], [CRASH]), Termination.TIME, (1, 2), (2, -1, -1)),
-        (AUCTION, ([RESIGN], [0], [3]), Termination.RESIGNATION, (0, 2), (-1, 2, -1)),
-        # Everybody: a draw in a game of constant sum, a loss for all in others.
-        (PENNIES, ([CRASH], [LATE]), Termination.CRASH, (0, 1), (0, 0)),
-        (AUCTION, ([LATE], [LATE], [RESIGN]), Termination.TIME, (0, 1, 2), (0, 0, 0)),
-        (DILEMMA, ([CRASH], [RESIGN]), Termination.CRASH, (0, 1), (0, 0)),
-    ],
-)
-def test_forfeits(
-    game: Game,
-    scripts: Sequence[list[Any]],
-    reason: Termination,
-    losers: tuple[int, ...],
-    returns: tuple[float, ...],
-) -> None:
-    record = played(game, *scripts)
-    assert (record.termination, record.loser) == (reason, losers[0])
-    assert record.losers == (losers if len(losers) > 1 else ())
-    assert record.returns == tuple(map(float, returns))
-    assert record.moves == []
-    text = record.to_json_lines()
-    assert ('"losers":' in text) == (len(losers) > 1)
-    assert read_record(text) == record
-    assert read_verdicts(text) == (record.returns, [])
-    replay(record)
-    wrong = replace(record, returns=tuple(-value - 0.25 for value in record.returns))
-    with pytest.raises(RecordError, match="the record gives returns"):
-        replay(wrong)
 
 
 def test_the_time_of_who_fails_counts_and_the_end_is_for_the_others() -> None:

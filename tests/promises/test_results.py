@@ -18,7 +18,6 @@ import pytest
 from rich.console import Console
 from tests.tournaments.pages import read_page
 from tests.tournaments.support import (
-    Table,
     command,
     config_text,
     games_of,
@@ -48,12 +47,11 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
         player("zoe", "mcts", simulations=60),
         player("mia", "mcts", simulations=6),
     )
-    sections: dict[str, Table] = {
-        "openings": {"random_plies": 1},
-        "limits": {"isolation": "process"},
-    }
+    openings, limits = {"random_plies": 1}, {"isolation": "process"}
     path = tmp_path_factory.mktemp("results") / "x.toml"
-    path.write_text(config_text(*players, tournament={"rounds": 4}, **sections))
+    path.write_text(
+        config_text(*players, tournament={"rounds": 4}, openings=openings, limits=limits)
+    )
     return path
 
 

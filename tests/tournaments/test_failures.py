@@ -2,93 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import pytest
-from tests.tournaments.support import config_text, player, refused, rule, tournament
+from tests.tournaments.support import config_text, player, rule, tournament
 
-from miai_tournaments.running.tournament_run import MOST_STANDSTILLS, judge
+from miai_tournaments.running.tournament_run import judge
 from miai_tournaments.store.rows import GameResult
-from miai_tournaments.store.store import Store
 from miai_tournaments.workers.jobs import JobOutcome
-
-
-@pytest.mark.slow
-def test_a_run_goes_on_after_forfeits(tmp_path: Path, mischief: dict[str, str]) -> None:
-    players = (player("good"), *(player(way, "mischief", way=way) for way in ("raise", "illegal")))
-    (tmp_path / "x.toml").write_text(config_text(*players, tournament={"rounds": 1}))
-    out = tmp_path / "out"
-    done = tournament("run", tmp_path / "x.toml", "--out", out, "--workers", 1, env=mischief)
-    assert "(crash: agent 'raise': RuntimeError: mischief / in two lines)" in done.stdout
-    with Store.read(out) as store:
-        rows = store.results()
-        assert len(rows) == 6
-        assert not store.voided()
-        for row in rows:
-            assert row.loser is not None
-            assert row.players[row.loser] != "good"
-            assert json.loads(store.record(row.game_id).splitlines()[-1])["loser"] == row.loser
-
-
-def fragile(tmp_path: Path, flag: Path, **more: object) -> Path:
-    game = {"name": "fragile", "file": str(flag), **more}
-    path = tmp_path / "fragile.toml"
-    path.write_text(config_text(player("ann"), player("bob"), game=game))
-    return path
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("way", ["raise", "kill"])
-def test_a_void_game_is_played_again(
-    tmp_path: Path, flag: Path, mischief: dict[str, str], way: str
-) -> None:
-    config = fragile(tmp_path, flag, way=way, once=True)
-    out = tmp_path / "out"
-    done = tournament("run", config, "--out", out, "--workers", 1, env=mischief)
-    assert "void: ann~bob~0001a: " in done.stdout
-    with Store.read(out) as store:
-        assert store.counts()["done"] == 4
-        (row,) = store.voided()
-        assert (row.game_id, row.status, row.void_count) == ("ann~bob~0001a", "done", 1)
-        reason = "was killed by SIGKILL" if way == "kill" else "RuntimeError: the game is broken"
-        assert reason in row.void_reason
-        assert "void 1x: ann~bob~0001a: " in tournament("status", out).stdout
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("way", "executor"), [("raise", "serial"), ("kill", "processes")])
-def test_two_voids_in_a_row_stop_the_run_with_the_reason(
-    tmp_path: Path, flag: Path, mischief: dict[str, str], way: str, executor: str
-) -> None:
-    config = fragile(tmp_path, flag, way=way)
-    out = tmp_path / "out"
-    words = ("--executor", executor, "--workers", 1)
-    done = tournament("run", config, "--out", out, *words, env=mischief, status=2)
-    assert "game ann~bob~0001a was void twice in a row: " in done.stderr
-    assert f"miai tournament resume {out}" in done.stderr
-    with Store.read(out) as store:
-        assert store.counts()["done"] == 0
-        assert store.voided()[0].void_count == 2
-    flag.unlink()
-    tournament("resume", out, "--executor", "serial", env=mischief)
-    with Store.read(out) as store:
-        assert store.counts()["done"] == 4
-
-
-@pytest.mark.slow
-def test_an_agent_that_cannot_start_is_reported_before_anything_is_written(
-    tmp_path: Path, mischief: dict[str, str]
-) -> None:
-    lost = player("lost", "mischief", way="absent")
-    (tmp_path / "x.toml").write_text(config_text(player("ann"), lost, player("bob")))
-    for words in (("--executor", "serial"), ("--workers", 2)):
-        output = refused(
-            "run", tmp_path / "x.toml", "--out", tmp_path / "out", *words, env=mischief
-        )
-        assert "x.toml: players[1] (lost): the engine 'mischief' is missing; install it" in output
-        assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.slow
@@ -139,9 +61,3 @@ def outcome(termination: str = "", **more: object) -> JobOutcome:
 def test_the_verdict_on_each_outcome(given: JobOutcome, running: str, stopping: str) -> None:
     assert judge(given, stopping=False) == running
     assert judge(given, stopping=True) == stopping
-
-
-def test_a_referee_that_stands_still_again_and_again_excuses_no_loss_on_time() -> None:
-    late = outcome("time", standstill=2.0)
-    assert judge(late, stopping=False, standstills=MOST_STANDSTILLS - 1) == "standstill"
-    assert judge(late, stopping=False, standstills=MOST_STANDSTILLS) == "result"

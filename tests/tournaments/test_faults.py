@@ -27,7 +27,6 @@ from tests.tournaments.support import (
     tournament,
 )
 from tests.tournaments.test_executors import ProcessExecutor, processes
-from tests.warm_command import run_miai
 
 from miai.errors import AgentUnavailableError, StoreError
 from miai.process import agent_process
@@ -170,19 +169,6 @@ def test_a_worker_killed_while_a_player_starts_is_replaced(kills: int) -> None:
 
 
 @pytest.mark.slow
-def test_a_removed_store_is_noticed_at_once(
-    tmp_path: Path, config: Path, mischief: dict[str, str]
-) -> None:
-    out = tmp_path / "out"
-    with running(config, out, mischief, "--workers", 1) as process:
-        (out / FILE_NAME).unlink()
-        _, errors = process.communicate(timeout=20)
-    assert process.returncode == 2
-    assert f"miai: {out / FILE_NAME}: was removed or replaced while the run was going" in errors
-    assert "Traceback" not in errors
-
-
-@pytest.mark.slow
 def test_a_second_runner_without_the_lock_ends_the_first(
     tmp_path: Path, config: Path, mischief: dict[str, str]
 ) -> None:
@@ -285,13 +271,3 @@ def test_a_terminal_without_unicode_shows_a_report(finished: Path) -> None:
     assert done.stderr == b""
     assert b"ann" in done.stdout
     done.stdout.decode("ascii")
-
-
-def test_what_a_terminal_would_not_show_is_escaped(tmp_path: Path) -> None:
-    config = tmp_path / "x.toml"
-    name = "an\\u202en\\u0000"
-    config.write_text(config_text(player("bob")) + f'\n[[players]]\nname = "{name}"\n')
-    done = run_miai(["tournament", "run", str(config)], env=environment())
-    assert done.returncode == 2
-    assert "\\u202e" in done.stderr
-    assert not {"\u202e", "\0"} & set(done.stderr + done.stdout)
