@@ -26,7 +26,7 @@ from miai.agent import RandomAgent
 from miai.clock import Clock, ClockReading, TimeControl
 from miai.process.programs import find_program
 
-EXAMPLES = Path(__file__).parents[1] / "examples" / "programs"
+EXAMPLES = Path(__file__).parents[1] / "docs" / "examples" / "programs"
 
 
 def built(name: str, folder: str) -> list[str]:

@@ -39,6 +39,7 @@ myst_links_external_new_tab = False
 
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
+autodoc_use_type_comments = False  # there are none; looking for them takes a tenth of the time
 autodoc_default_options = {"members": True, "show-inheritance": True, "ignore-module-all": True}
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False

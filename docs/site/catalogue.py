@@ -1,8 +1,9 @@
-"""Writes the pages of the site that follow from the code: games, agents, gallery, API reference.
+"""Writes the pages of the site that follow from the code.
 
-The pages come from the registry and from the packages' modules, so that they cannot fall behind:
-what is registered has a page, with the parameters that it checks. Positions are drawn by the
-renderer of each game after a few random moves with a fixed seed.
+These are the games, the agents, the keys of a tournament's config, the rules of the conformance
+kit, the gallery and the API reference. They come from the registry and from the packages' modules,
+so that they cannot fall behind: what is registered has a page, with the parameters that it checks.
+Positions are drawn by the renderer of each game after a few random moves with a fixed seed.
 """
 
 from __future__ import annotations
@@ -17,14 +18,20 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from pydantic_core import PydanticUndefined
+
 import miai
 from common import evidence
 from miai.api import renderer_for
+from miai.clock import TimeControl
 from miai.game import Game, Player, State
 from miai.parameters import describe_parameters
 from miai.plugins.loader import registry
 from miai.plugins.registry import Component
+from miai.process.sandbox import ProcessLimits
 from miai.render import DrawingRenderer
+from miai.testing import AGENT_RULES, GAME_RULES, RENDERER_RULES
+from miai_tournaments.config import schema
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -36,17 +43,65 @@ BUDGETS: Final = ("simulations", "nodes", "seconds", "depth", "worlds", "movetim
 """Parameters that limit how long an agent thinks."""
 
 API: Final[Mapping[str, tuple[str, ...]]] = {
-    "Framework": ("miai",),
-    "Tournaments": ("miai_tournaments",),
-    "Go": ("miai_go",),
-    "Reconnaissance Blind Chess": ("miai_rbc",),
+    "Framework": (
+        *("miai", "miai.api", "miai.game", "miai.agent", "miai.information", "miai.parameters"),
+        *("miai.errors", "miai.clock", "miai.values", "miai.record", "miai.record_reader"),
+        *("miai.render", "miai.markup", "miai.squares", "miai.environments"),
+        *("miai.playing", "miai.plugins", "miai.search", "miai.beliefs", "miai.testing"),
+        *("miai.process.sandbox", "miai.cli.options", "miai.web.sections"),
+    ),
+    "Tournaments": (
+        *("miai_tournaments.api", "miai_tournaments.formats", "miai_tournaments.ratings"),
+        *("miai_tournaments.report.report", "miai_tournaments.report.joint_ratings"),
+        *("miai_tournaments.store.store", "miai_tournaments.store.database"),
+        *("miai_tournaments.workers.executor", "miai_tournaments.workers.jobs"),
+    ),
+    "Go": (
+        *("miai_go.errors", "miai_go.rules", "miai_go.sgf", "miai_go.gtp.players"),
+        *("miai_go.search.advice", "miai_go.nets.encoder", "miai_go.nets.network"),
+        *("miai_go.nets.oracle", "miai_go.learning.data.dataset", "miai_go.learning.data.shards"),
+        *("miai_go.tsumego.problem_sgf", "miai_go.tsumego.zones", "miai_go.tsumego.solver.solver"),
+        *("miai_go.tsumego.problems.families", "miai_go.tsumego.networks.array_nets"),
+    ),
+    "Reconnaissance Blind Chess": (
+        *("miai_rbc.rules", "miai_rbc.belief", "miai_rbc.agents", "miai_rbc.pictures"),
+        *("miai_rbc.rbc_parameters", "miai_rbc.chess_files"),
+    ),
     "Small games": ("miai_classics", "miai_miniblind"),
     "OpenSpiel": ("miai_openspiel",),
 }
-LEFT_OUT: Final = re.compile(
-    r"\.kernels(\.|$)|\.__main__$|reconchess_bots\.|pytest_plugin$|\.cli\.main$"
-)
-"""Modules without a page: compiled kernels, entry points, and bots that need their host."""
+"""Modules, and packages with all that is in them, that programs and plugins import."""
+LEFT_OUT: Final = re.compile(r"\.kernels(\.|$)|\.plugin$|\.builtin$")
+"""Modules without a page all the same: compiled kernels, and lists of components."""
+
+CONFIG: Final[Mapping[str, tuple[type[schema.ConfigSection], *tuple[type, ...]]]] = {
+    "[tournament]": (schema.TournamentSection,),
+    "[format]": (schema.FormatSection,),
+    "[game]": (schema.GameSection,),
+    "[time]": (schema.TimeSection, TimeControl),
+    "[openings]": (schema.OpeningsSection,),
+    "[openings.balance]": (schema.BalanceSection,),
+    "[adjudication]": (schema.AdjudicationSection,),
+    "[[adjudication.rules]]": (schema.RuleSection,),
+    "[limits]": (schema.LimitsSection, ProcessLimits),
+    "[run]": (schema.RunSection,),
+    "[[players]]": (schema.PlayerSection,),
+}
+"""The tables of a tournament's config, each with its model and the class that explains it."""
+NAMES: Final[Mapping[str, str]] = {
+    "name": "name of the component, or of the player",
+    "agent": "agent of the player: a component, or ``FILE.py:CLASS``",
+    "parameters": "parameters of the component; all other keys of the table are parameters, too",
+}
+"""What a key means where no docstring says more."""
+
+LIMITS: Final[Mapping[str, str]] = {
+    "minimum": "from",
+    "maximum": "to",
+    "exclusiveMinimum": "above",
+    "exclusiveMaximum": "below",
+}
+"""How the pages write the limits of a JSON schema."""
 
 _NO_WORD: Final = re.compile(r"[^a-z0-9]+")
 
@@ -76,6 +131,8 @@ def write_pages(docs: Path) -> None:
         pages[folder / "agents" / f"{slug(component)}.md"] = _agent_page(component, measured)
     pages[folder / "games" / "index.md"] = _index("Games", [game.name for game in games])
     pages[folder / "agents" / "index.md"] = _index("Agents", sorted(map(slug, agents)))
+    pages[folder / "config.md"] = _config_page()
+    pages[folder / "checks.md"] = _checks_page()
     pages[folder / "gallery.md"] = _gallery(docs, [game.name for game in games])
     for path, text in _api_pages():
         pages[docs / "api" / path] = text
@@ -194,20 +251,23 @@ def _parameters(component: Component[Any]) -> str:
     rows = describe_parameters(component.load_parameters())
     if not rows:
         return "None.\n"
-    lines = []
-    for row in rows:
-        unit = f" {row['unit']}" if row["unit"] else ""
-        default = "required" if row["required"] else f"default `{_cell(row['default'])}`{unit}"
-        facts = "; ".join(filter(None, (row["type"], _limits(row["limits"]), default)))
-        lines.append(f"`{row['name']}`\n: {_text(row['help'])}.\n  *{facts}*\n")
-    return "\n".join(lines) + "\n"
+    return "\n".join(map(_parameter, rows)) + "\n"
+
+
+def _parameter(row: Mapping[str, Any]) -> str:
+    unit = f" {row['unit']}" if row["unit"] else ""
+    default = "required" if row["required"] else f"default `{_cell(row['default'])}`{unit}"
+    if row["default"] is PydanticUndefined:  # made for each config
+        default = ""
+    facts = "; ".join(filter(None, (row["type"], _limits(row["limits"]), default)))
+    return f"`{row['name']}`\n: {_sentence(row['help'])}\n  *{facts}*\n"
 
 
 def _limits(limits: Mapping[str, Any]) -> str:
     parts = [
         ", ".join(f"`{_cell(value)}`" for value in limit)
         if isinstance(limit, (list, tuple))
-        else f"{name} {_cell(limit)}"
+        else f"{LIMITS.get(name, name)} {_cell(limit)}"
         for name, limit in limits.items()
     ]
     return "; ".join(parts)
@@ -220,6 +280,13 @@ def _cell(value: object) -> str:
 def _text(value: str) -> str:
     """Return plain text as Markdown; what looks like markup is shown as it is."""
     return re.sub(r"([*_<>\[\]|])", r"\\\1", value.rstrip(".").replace("\n", " "))
+
+
+def _sentence(value: str) -> str:
+    """Return a text with code in backticks as a sentence of Markdown."""
+    parts = value.replace("``", "`").split("`")
+    text = "`".join(part if n % 2 else _text(part) if part else "" for n, part in enumerate(parts))
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
 def _index(title: str, pages: list[str]) -> str:
@@ -247,14 +314,66 @@ def _gallery(docs: Path, games: list[str]) -> str:
     )
 
 
+# -- the config of a tournament -------------------------------------------------------------------
+
+
+def meanings_of(kind: type) -> dict[str, str]:
+    """Return the texts of the section Attributes of a class's docstring, by attribute."""
+    text = (inspect.getdoc(kind) or "").partition("Attributes:\n")[2].partition("\n\n")[0]
+    meanings = {}
+    for names, meaning in re.findall(r"^  ([a-z_, ]+): (.*(?:\n    .*)*)", text, re.MULTILINE):
+        for name in names.split(", "):
+            meanings[name] = " ".join(meaning.split())
+    return meanings
+
+
+def _config_page() -> str:
+    parts = [
+        "# The config of a tournament\n\nAll tables and keys, from the models that check them. "
+        "[Tournaments](../tournaments.md) shows a whole file. Unknown keys are refused, with the "
+        "nearest known one. Above the tables, `plugins` names "
+        "[files of plugins](../plugins.md#a-plugin-in-a-file-of-its-own).\n"
+    ]
+    for title, kinds in CONFIG.items():
+        meanings = {
+            **NAMES,
+            **{name: text for kind in kinds for name, text in meanings_of(kind).items()},
+        }
+        (first, *_) = (inspect.getdoc(kinds[0]) or "").split("\n\n")
+        _, colon, about = " ".join(first.split()).partition(": ")
+        parts.append(f"## `{title}`\n" + (colon and f"\n{_sentence(about)}\n"))
+        for row in describe_parameters(kinds[0]):
+            if title != "[openings]" or not row["name"].startswith("balance."):
+                parts.append(_parameter({**row, "help": meanings[row["name"]]}))
+    return "\n".join(parts)
+
+
+# -- the conformance kit --------------------------------------------------------------------------
+
+
+def _checks_page() -> str:
+    kinds = {"a game": GAME_RULES, "an agent": AGENT_RULES, "a renderer": RENDERER_RULES}
+    sections = [
+        f"## Rules of {kind}\n\n"
+        + "\n".join(f"- **{name}**: {_sentence(rule)}" for name, rule in rules.items())
+        for kind, rules in kinds.items()
+    ]
+    return (
+        "# The rules of the checks\n\nWhat [the conformance kit](../tutorial.md#check-the-game) "
+        "checks of games, agents and renderers.\n\n" + "\n\n".join(sections) + "\n"
+    )
+
+
 # -- API reference --------------------------------------------------------------------------------
 
 
-def modules_of(package: str) -> Iterator[str]:
-    """Yield the modules of a package that have a page, the package itself first."""
-    root = import_module(package)
-    yield package
-    for found in pkgutil.walk_packages(root.__path__, f"{package}."):
+def modules_of(name: str) -> Iterator[str]:
+    """Yield a module or, for a package, the package and the modules in it."""
+    root = import_module(name)
+    yield name
+    if name == "miai" or not hasattr(root, "__path__"):
+        return
+    for found in pkgutil.walk_packages(root.__path__, f"{name}."):
         if not LEFT_OUT.search(found.name):
             yield found.name
 
@@ -279,8 +398,8 @@ def _api_pages() -> Iterator[tuple[Path, str]]:
     )
     yield (
         Path("index.md"),
-        "# API reference\n\nAll public classes and functions, from their docstrings. What a "
-        f"module imports from another room is documented there.\n\n{listing}\n",
+        "# API reference\n\nWhat programs and plugins import, from the docstrings. What a module "
+        f"imports from another room is documented there.\n\n{listing}\n",
     )
 
 

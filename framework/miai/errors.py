@@ -204,8 +204,8 @@ class ConformanceError(MiaiError, AssertionError):
         count = f"{len(violations)} rule" + ("s" if len(violations) > 1 else "")
         lines = "".join(f"\n  {violation}" for violation in violations)
         super().__init__(
-            f"{subject} breaks {count} (docs/tutorial.md explains them). To reproduce one, apply "
-            f"its actions to a new initial state, or repeat the check with its seed.{lines}"
+            f"{subject} breaks {count} (miai.testing.GAME_RULES, AGENT_RULES). To reproduce one, "
+            f"apply its actions to a new initial state, or repeat the check with its seed.{lines}"
         )
         self.violations = tuple(violations)
 

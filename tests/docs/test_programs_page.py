@@ -50,7 +50,7 @@ def test_the_conversation_with_a_game_takes_place_like_this() -> None:
     shown = re.findall(r"^(->|<-) (.*)$", section, re.MULTILINE)
     questions = [line for way, line in shown if way == "->"]
     answers = [json.loads(line) for way, line in shown if way == "<-"]
-    shell = ROOT / "examples" / "programs" / "take_away.sh"
+    shell = ROOT / "docs" / "examples" / "programs" / "take_away.sh"
     done = subprocess.run(
         [shell], input="\n".join(questions) + "\n", capture_output=True, text=True, check=True
     )

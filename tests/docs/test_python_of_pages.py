@@ -15,7 +15,6 @@ PAGES = {
     "docs/belief-search.md": 2,
     "docs/go.md": 4,
     "docs/miniblind.md": 3,
-    "docs/payoffs.md": 1,
     "docs/python.md": 7,
     "docs/ratings.md": 3,
     "docs/rbc.md": 1,

@@ -14,6 +14,8 @@ from common import evidence
 from miai.api import game_names
 from miai.parameters import describe_parameters
 from miai.plugins.loader import registry
+from miai.testing import AGENT_RULES, GAME_RULES, RENDERER_RULES
+from miai_tournaments.config.schema import TournamentConfig
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -35,6 +37,25 @@ def test_every_game_and_every_agent_has_a_page_with_its_parameters(site: Path) -
             text = (site / "catalogue" / folder / f"{name}.md").read_text(encoding="utf-8")
             for parameter in describe_parameters(component.load_parameters()):
                 assert f"`{parameter['name']}`\n: " in text, (name, parameter["name"])
+
+
+def test_every_key_of_a_tournament_s_config_is_explained(site: Path) -> None:
+    page = (site / "catalogue" / "config.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^## `\[+([\w.]+)\]+`$(.*?)(?=^## |\Z)", page, re.M | re.S))
+    tables = {title.split(".")[0] for title in sections}
+    assert tables == set(TournamentConfig.model_fields) - {"plugins"}
+    for title, (model, *_) in catalogue.CONFIG.items():
+        meanings = dict(re.findall(r"^`(\w+)`\n: (.+)$", sections[title.strip("[]")], re.M))
+        assert set(meanings) == set(model.model_fields)
+    assert "`memory`\n: Maximum mebibytes" in sections["limits"]
+    assert "integer or null; from 16; to 16777216" in sections["limits"]
+
+
+def test_every_rule_of_the_checks_is_explained(site: Path) -> None:
+    page = (site / "catalogue" / "checks.md").read_text(encoding="utf-8")
+    for rule in (*GAME_RULES, *AGENT_RULES, *RENDERER_RULES):
+        assert f"- **{rule}**: " in page
+    assert "playing on one leaves the other as it was." in page
 
 
 def test_no_page_takes_the_place_of_one_that_sphinx_makes(site: Path) -> None:

@@ -40,8 +40,8 @@ SMALL = {
 def commands(page: str) -> list[list[str]]:
     """Return the command lines of a page's blocks, without ``miai``."""
     text = (DOCS / page).read_text(encoding="utf-8")
-    blocks = re.findall(r"```(?:sh|console)?\n(.*?)```", text, re.DOTALL)
-    lines = [line.removeprefix("$ ") for block in blocks for line in block.splitlines()]
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    lines = [line.removeprefix("$ ") for _, block in blocks for line in block.splitlines()]
     found = [shlex.split(line.partition("  #")[0]) for line in lines if line.startswith("miai ")]
     return [words[1:] for words in found if not any("..." in word for word in words)]
 
@@ -65,11 +65,11 @@ def test_problems_are_listed_made_and_solved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    message = {" ".join(words[1:3]): tell(words) for words in commands("tsumego-problems.md")}
+    asked, *others = commands("tsumego.md")
+    message = {" ".join(words[1:3]): tell(words) for words in others}
     assert {"tsumego list", "tsumego generate", "solve problems.sgf"} <= set(message)
     assert "critical" in message["solve problems.sgf"]
     shutil.copy("problems.sgf", "five.sgf")
-    (asked,) = commands("tsumego.md")
     again = tell(asked).replace("five.sgf", "problems.sgf")
     assert without_times(again) == without_times(message["solve problems.sgf"])
 

@@ -45,7 +45,7 @@ from miai_tournaments.api import TournamentStoppedError, run_tournament
 from miai_tournaments.config.load import check_tournament
 from miai_tournaments.store.store import Store
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "programs"
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples" / "programs"
 LIMITS = ProcessLimits(isolation=Isolation.PROCESS)
 
 

@@ -24,7 +24,7 @@ from miai.record import GameRecord, Termination
 from miai.testing import check_agent
 from miai_tournaments.config.load import load_tournament
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "programs"
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples" / "programs"
 
 PROLOGUE = """
 import json, sys, time

@@ -197,7 +197,7 @@ def test_the_document_s_example_runs(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_the_document_s_configs_are_right() -> None:
-    player, referee = map(tomllib.loads, blocks("toml"))
+    player, *_, referee = map(tomllib.loads, blocks("toml"))
     (values,) = player["players"]
     agent = make_agent("gtp", go(board_size=9), command=values["command"])
     agent.new_game(1, player=0)

@@ -43,8 +43,8 @@ def test_every_command_is_listed() -> None:
 
 
 def test_the_page_covers_every_command() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "gtp-engine.md").read_text(encoding="utf-8")
-    output = set(re.findall(r"`([\w-]+)[^`]*`", page.partition("## Commands")[2]))
+    page = (Path(__file__).parents[2] / "docs" / "gtp.md").read_text(encoding="utf-8")
+    output = set(re.findall(r"`([\w-]+)[^`]*`", page.partition("### Commands")[2]))
     assert output >= {*COMMANDS, *STREAMING}
 
 

@@ -47,11 +47,11 @@ def test_a_config_without_rules_has_none(tmp_path: Path) -> None:
     assert output == {"hold_out": 0.0, "order": [], "rules": {}}
 
 
-PAGE = (Path(__file__).parents[2] / "docs" / "adjudication.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "tournaments.md").read_text(encoding="utf-8")
 
 
 def test_the_page_names_every_rule_with_its_parameters_and_their_defaults() -> None:
-    section = PAGE.partition("## Proofs")[0]
+    section = PAGE.partition("## Adjudication")[2]
     rows = dict(re.findall(r"^\| `([\w-]+)` \| .* \| .* \| (.*) \|$", section, re.MULTILINE))
     for component in registry().components("adjudicator"):
         output = rows[component.name]

@@ -2,7 +2,7 @@
 
 The specification is Gunnar Farnebäck's, GTP version 2, draft 2 (2002); ``lz-`` commands are Leela
 Zero's, ``kata-`` commands KataGo's, ``kgs-`` commands kgsGtp's, ``gomill-`` commands gomill's.
-docs/gtp-engine.md is the page for users.
+docs/gtp.md is the page for users.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Adjudicators of Go, which end games early: a lead in points, unconditional life.
 
-They are components of the kind ``adjudicator``; see docs/adjudication.md. Stones are
+They are components of the kind ``adjudicator``; see docs/tournaments.md. Stones are
 unconditionally alive if they survive even though their owner always passes (D. B. Benson, "Life in
 the game of Go", Information Sciences 10, 1976). `miai_go.tsumego.kernels.judging` asks the same
 about one target in a zone.

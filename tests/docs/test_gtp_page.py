@@ -1,4 +1,4 @@
-"""The page on playing against other engines: its settings work, those of GNU Go in games."""
+"""The page on GTP: its settings of engines work, those of GNU Go in games."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from miai_go.gtp.engine_parameters import GtpParameters
 from miai_go.rules.game import GoGame
 from miai_tournaments.config.schema import LimitsSection, TournamentConfig
 
-PAGE = Path(__file__).parents[2] / "docs" / "gtp-guests.md"
+PAGE = Path(__file__).parents[2] / "docs" / "gtp.md"
 BLOCKS = [
     tomllib.loads(block) for block in re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.S)
 ]
-(GAME,) = [block for block in BLOCKS if "game" in block]
+(GAME,) = [block for block in BLOCKS if "openings" in block]
 PLAYERS: dict[str, dict[str, Any]] = {
     player["name"]: player for block in BLOCKS for player in block.get("players", ())
 }
@@ -32,12 +32,12 @@ OPTIONS: dict[str, str] = dict(
 def test_its_settings_are_accepted() -> None:
     (limits,) = [block["limits"] for block in BLOCKS if "limits" in block]
     assert LimitsSection(**limits).new_game_seconds > 60
-    assert len(PLAYERS) == 4
+    assert len(PLAYERS) == 5
     for player in PLAYERS.values():
         given = {key: value for key, value in player.items() if key not in ("name", "agent")}
         build_parameters(GtpParameters, given)
     config = {**GAME, "tournament": {"name": "guests"}, "players": list(PLAYERS.values())}
-    assert len(TournamentConfig(**config).players) == 4
+    assert len(TournamentConfig(**config).players) == 5
 
 
 @pytest.mark.slow
