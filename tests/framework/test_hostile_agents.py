@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -103,18 +102,6 @@ def run(tmp_path: Path) -> Path:
     return folder
 
 
-def test_no_other_process_can_be_touched(level: Isolation, run: Path) -> None:
-    fight = Fight(level, run)
-    fight.innocent.start()
-    assert fight.innocent.pid
-    below = psutil.Process(fight.innocent.pid).children(recursive=True)
-    targets = [fight.innocent.pid, os.getpid(), os.getppid(), *(child.pid for child in below)]
-    attacks = "prlimit scheduler priority oom stop kill ptrace memory environment"
-    outcomes = fight.result(attacks, pids=targets)
-    assert set(outcomes) == set(attacks.split())
-    assert all(set(each) <= REFUSED for each in outcomes.values()), outcomes
-
-
 def test_the_processors_of_others_stay_theirs(level: Isolation, run: Path) -> None:
     before = os.sched_getaffinity(0)
     outcomes = Fight(level, run).result("affinity", pids=[os.getpid()])
@@ -128,15 +115,6 @@ def test_a_signal_to_all_reaches_only_its_own(run: Path) -> None:
     record = Fight(Isolation.SANDBOX, run).play("kill_all")
     assert record.termination in {Termination.TERMINAL, Termination.CRASH}
     assert record.loser in {None, 0}
-
-
-def test_the_run_can_be_neither_read_nor_changed(level: Isolation, run: Path) -> None:
-    files = [run / "store.sqlite", run / "config.toml", run / "logs" / "1.log"]
-    attacks = "read unlink truncate write create fifo"
-    outcomes = Fight(level, run).result(attacks, paths=[str(path) for path in files])
-    assert all(set(each) <= REFUSED for each in outcomes.values()), outcomes
-    assert all(path.read_text() == "seed = 271828182845" for path in files)
-    assert sorted(path.name for path in run.iterdir()) == ["config.toml", "logs", "store.sqlite"]
 
 
 def test_the_installed_packages_cannot_be_changed(level: Isolation, run: Path) -> None:
@@ -227,65 +205,10 @@ def has_control_groups() -> bool:
     return made
 
 
-def test_a_fork_bomb_stays_within_its_limit(run: Path) -> None:
-    if reason := sandbox_hindrance():
-        pytest.skip(reason)
-    if os.geteuid() == 0 and not has_control_groups():
-        pytest.skip("root is limited by control groups only, and none can be made")
-    result = Fight(Isolation.SANDBOX, run, processes=64).result("fork_bomb")
-    name, _, count = result.partition(" after ")
-    assert name == "BlockingIOError"
-    assert 20 < int(count) < 64
-
-
-@pytest.mark.slow
-def test_processes_share_the_limit_of_memory(run: Path) -> None:
-    if sandbox_hindrance() or not has_control_groups():
-        pytest.skip("no control group can be made")
-    record = Fight(Isolation.SANDBOX, run, memory=300).play("take_memory")
-    if record.termination is not Termination.CRASH:  # the kernel may choose any of its processes
-        results = [m.statistics["result"] for m in record.moves if "result" in m.statistics]
-        assert int(str(results[0])) < 8
-    assert record.loser in {None, 0}
-
-
-def test_temporary_files_stay_within_their_limit(run: Path) -> None:
-    if reason := sandbox_hindrance():
-        pytest.skip(reason)
-    assert Fight(Isolation.SANDBOX, run, disk=4).result("fill_disk") == ["OSError", "OSError"]
-    assert not Path(tempfile.gettempdir(), "flood").exists()
-
-
-def test_no_server_can_be_reached(run: Path, tmp_path: Path) -> None:
-    if reason := sandbox_hindrance():
-        pytest.skip(reason)
-    abstract = f"\0miai-{os.getpid()}"
-    paths = [str(tmp_path / "socket"), abstract]
-    with socket.create_server(("127.0.0.1", 0)) as tcp, socket.socket(socket.AF_UNIX) as named:
-        named.bind(paths[0])
-        named.listen()
-        with socket.socket(socket.AF_UNIX) as unnamed:
-            unnamed.bind(abstract)
-            unnamed.listen()
-            outcomes = Fight(Isolation.SANDBOX, run).result(
-                "connect",
-                text=str(tcp.getsockname()[1]),
-                paths=[path.replace("\0", "@") for path in paths],
-            )
-    assert set(outcomes) <= REFUSED | {"ConnectionRefusedError"}
-
-
 @pytest.mark.parametrize("seconds", ["1e308", "nan", "-1"])
 def test_impossible_processor_time_is_a_forfeit(level: Isolation, run: Path, seconds: str) -> None:
     record = Fight(level, run).play("lie", text=seconds)
     assert (record.termination, record.loser) == (Termination.PROTOCOL, 0), record.detail
-
-
-def test_no_command_line_environment_or_file_names_the_seed(run: Path) -> None:
-    if reason := sandbox_hindrance():
-        pytest.skip(reason)
-    files = [str(run / "config.toml"), str(run / "store.sqlite")]
-    assert Fight(Isolation.SANDBOX, run).result("find", text="271828182845", paths=files) == []
 
 
 def test_a_removed_log_folder_does_not_void_the_game(

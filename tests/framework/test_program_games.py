@@ -18,7 +18,6 @@ import pytest
 
 import miai
 from miai.agent import Agent, Decision, RandomAgent
-from miai.api import recorded_game
 from miai.clock import Clock, ClockReading, TimeControl
 from miai.errors import (
     ConfigError,
@@ -628,20 +627,6 @@ def test_a_record_says_which_game_it_was_and_is_replayed() -> None:
     newer = counting(SOUND.replace("greet()", "greet(version=2)"))
     with pytest.raises(RecordError, match="recorded from program version 1, replayed with"):
         replay(record, newer)
-
-
-def test_a_file_starts_no_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    mark = tmp_path / "ran"
-    parameters = {"command": python(f"open({str(mark)!r}, 'w').close()" + SOUND)}
-    with pytest.raises(ConfigError, match="names a program, which a file may not start"):
-        recorded_game("program", parameters)
-    record = randomly(counting())
-    record.game_parameters = {**record.game_parameters, **parameters}
-    with pytest.raises(ConfigError, match="MIAI_RUN_PROGRAMS=1"):
-        replay(record)
-    assert not mark.exists()
-    monkeypatch.setenv("MIAI_RUN_PROGRAMS", "1")
-    assert replay(record).is_terminal()
 
 
 def test_players_are_told_the_game_and_its_own_parameters(tmp_path: Path) -> None:

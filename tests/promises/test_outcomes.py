@@ -221,8 +221,12 @@ def test_a_log_that_cannot_be_written_costs_no_game(
 ) -> None:
     """errors: "the log ends with a warning; the result stands"."""
     seat = make_seat("unruly")
-    ways: list[Callable[[Path], object]] = [os.mkfifo, Path.mkdir]
-    for number, spoil in enumerate([*ways, lambda path: path.symlink_to("/dev/full")]):
+
+    def full(path: Path) -> None:
+        path.symlink_to("/dev/full")
+
+    ways: list[Callable[[Path], object]] = [os.mkfifo, Path.mkdir, full]
+    for number, spoil in enumerate(ways):
         folder = tmp_path / str(number)
         folder.mkdir()
         spoil(folder / "o.log")

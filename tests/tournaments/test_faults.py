@@ -243,20 +243,6 @@ def test_a_flipped_bit_in_a_record_is_reported_with_its_game(
     assert "table records, row 'ann~bob~0001a'" in refused("replay", folder, "ann~bob~0001a")
 
 
-def test_a_game_whose_name_is_a_path_is_not_written_outside(finished: Path, tmp_path: Path) -> None:
-    name = "../../../../escape"
-    folder = change(
-        finished, tmp_path / "a/b/c/d/run", "UPDATE records SET game_id = ? WHERE rowid = 1", name
-    )
-    assert name in refused("replay", folder, name)
-    with closing(sqlite3.connect(folder / FILE_NAME)) as connection:
-        connection.execute("UPDATE games SET game_id = ? WHERE rowid = 1", (name,))
-        connection.commit()
-    assert name in refused("replay", folder, name)
-    assert name in refused("report", folder, "--replays", "all")
-    assert not list(tmp_path.rglob("*escape*"))
-
-
 # Terminals
 
 

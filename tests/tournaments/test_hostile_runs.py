@@ -24,7 +24,6 @@ from tests.tournaments.support import (
 
 from miai.process.landlock import landlock_version
 from miai.process.sandbox import sandbox_hindrance
-from miai.record_reader import read_record
 from miai_tournaments.store.store import Store
 
 HOSTILE = Path(__file__).parents[1] / "framework" / "hostile"
@@ -134,22 +133,6 @@ def run_with(tmp_path: Path, *players: Table, level: str, **head: object) -> tup
     names = {path.name for path in scratch.iterdir()}
     assert names <= {f"miai-shared-{os.getuid()}"}, "a temporary file was left"
     return out, done.stdout + done.stderr
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("level", ["process", "sandbox"])
-def test_the_first_game_of_a_pair_does_not_tell_the_deal_of_the_second(
-    tmp_path: Path, level: str
-) -> None:
-    spy = player("spy", "hostile", attack="remember_deal")
-    out, _ = run_with(tmp_path, player("good"), spy, level=level, rounds=6)
-    with Store.read(out) as store:
-        records = [read_record(store.record(row.game_id)) for row in store.results()]
-    assert len(records) == 12
-    known = [m.statistics["result"] for r in records for m in r.moves if "result" in m.statistics]
-    first = [result for result in known if result]
-    assert known
-    assert not first, "it knows the opponent's card"
 
 
 @pytest.mark.slow

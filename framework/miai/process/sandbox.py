@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from pathlib import Path
@@ -188,9 +189,10 @@ def _needed(parameters: Mapping[str, Any]) -> Iterator[Path]:
     packages = (*sys.path, *(path for paths in listed for path in paths.split(os.pathsep)))
     texts: Iterable[str] = (sys.prefix, sys.base_prefix, *packages, *_texts(parameters))
     for text in (".", *filter(None, texts)):
-        path = Path(text).expanduser()
-        if path.is_dir() or path.is_file():  # not a socket
-            yield path.resolve()
+        with suppress(OSError, RuntimeError):  # no path: too long, or in the home of nobody
+            path = Path(text).expanduser()
+            if path.is_dir() or path.is_file():  # not a socket
+                yield path.resolve()
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -198,9 +200,6 @@ def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         if 0 < len(value) < 1024 and "\0" not in value:
             yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _texts(item)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
+    elif isinstance(value, (Mapping, list, tuple)):
+        for item in value.values() if isinstance(value, Mapping) else value:
             yield from _texts(item)
