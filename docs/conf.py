@@ -27,6 +27,7 @@ exclude_patterns = ["_build", "site"]
 html_theme = "furo"
 html_title = "miai"
 html_static_path: list[str] = []
+html_copy_source = False
 nitpicky = False
 # Names of parameters and attributes occur in many classes; a bare name need not point to one.
 suppress_warnings = ["ref.python"]
@@ -47,4 +48,4 @@ napoleon_use_ivar = True
 napoleon_use_rtype = False
 
 # Links to files of the repository are not pages of the site.
-catalogue_repository_links = ["configs", "plugins", "benchmarks", "CONTRIBUTING.md", "README.md"]
+catalogue_repository_links = ["configs/", "plugins/", "benchmarks/", "CONTRIBUTING.md", "README.md"]
