@@ -23,7 +23,7 @@ from typing import Any
 
 from miai.errors import PluginError
 from miai.files import user_cache
-from miai.plugins.loader import PluginStatus, plugin_host
+from miai.plugins.loader import plugin_host
 
 if sys.platform != "win32":
     import fcntl
@@ -81,7 +81,8 @@ def _mark(game: str, agent: str, choices: str) -> Path | None:
         names = (registry.get("game", game).plugin, registry.get("agent", agent, game=game).plugin)
     except PluginError:
         return None
-    of_game, of_agent = (_plugin(name) for name in names)
+    statuses = {status.name: status for status in plugin_host().plugins}
+    of_game, of_agent = map(statuses.get, names)
     if of_agent is None or sys.platform == "win32":
         return None
     if of_agent.name != BUILT_IN and of_agent != of_game:
@@ -94,10 +95,6 @@ def _mark(game: str, agent: str, choices: str) -> Path | None:
     # are to be filled again.
     beside = OWN / "__pycache__" if os.access(OWN, os.W_OK) else user_cache()
     return Path(os.environ.get("NUMBA_CACHE_DIR") or beside) / "miai-filled" / digest.hexdigest()
-
-
-def _plugin(name: str) -> PluginStatus | None:
-    return next((status for status in plugin_host().plugins if status.name == name), None)
 
 
 @cache

@@ -299,13 +299,10 @@ def write_collection(out: Path, problems: Sequence[Problem], *, command: str) ->
             write_bytes(out, gzip.compress(sgf, mtime=0) if out.suffix == _GZIP else sgf)
             return hashlib.sha256(sgf).hexdigest()
         for problem in problems:
-            name = f"{_file_name(problem.name)}{_SGF}"
+            letters = (letter if letter.isalnum() else "-" for letter in problem.name)
+            name = "".join(letters) + _SGF
             write_bytes(out / name, collection_sgf([problem], command=command))
     return hashlib.sha256(sgf).hexdigest()
-
-
-def _file_name(name: str) -> str:
-    return "".join(c if c.isalnum() else "-" for c in name)
 
 
 # -- the shipped collection ----------------------------------------------------------------------

@@ -298,7 +298,8 @@ class Learner:
         """Return the weighted loss of each head that has a target."""
         losses: dict[str, Tensor] = {}
         share = self._loss
-        if outputs.policy is not None and share.policy and _has_policy(lesson):
+        taught = lesson.policy is not None or lesson.action is not None
+        if outputs.policy is not None and share.policy and taught:
             losses["policy"] = share.policy * self._policy_loss(outputs.policy.float(), lesson)
         if outputs.value is not None and share.value and lesson.value is not None:
             loss = _known_mean(outputs.value.float(), self._tensor(lesson.value), _square)
@@ -347,10 +348,6 @@ class Learner:
             )
             for name in self._average.keys() - real:
                 self._average[name].copy_(current[name])
-
-
-def _has_policy(lesson: Lesson) -> bool:
-    return lesson.policy is not None or lesson.action is not None
 
 
 def _square(a: Tensor, b: Tensor) -> Tensor:
