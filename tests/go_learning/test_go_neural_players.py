@@ -102,7 +102,7 @@ def test_players_keep_the_contract_of_agents(
 
 @pytest.mark.parametrize("rules", ["tromp-taylor", "chinese", "japanese"])
 def test_they_play_each_other_to_the_end(rules: str, folder: Path) -> None:
-    game = go(board_size=7, rules=rules)
+    game = go(board_size=5, rules=rules)
     gumbel = {"search": {"kind": "gumbel", "considered": 4}}
     pairs: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
         ("alphazero", {}, "alphago", {}),
@@ -116,8 +116,8 @@ def test_they_play_each_other_to_the_end(rules: str, folder: Path) -> None:
     ]
     for black, black_values, white, white_values in pairs:
         agents = [
-            miai.make_agent(black, game, seed=1, **player_values(black, folder, 7, **black_values)),
-            miai.make_agent(white, game, seed=2, **player_values(white, folder, 7, **white_values)),
+            miai.make_agent(black, game, seed=1, **player_values(black, folder, 5, **black_values)),
+            miai.make_agent(white, game, seed=2, **player_values(white, folder, 5, **white_values)),
         ]
         record = miai.play(game, agents)
         assert record.loser is None, record.detail

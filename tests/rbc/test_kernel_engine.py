@@ -138,6 +138,7 @@ def count_differences(board: Words, seed: int, plies: int) -> tuple[int, int]:
     return made, different
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fen",
     [

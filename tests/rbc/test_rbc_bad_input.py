@@ -192,7 +192,7 @@ told_things = st.dictionaries(
 
 
 @given(plain | told_things)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_invalid_data_raises_no_other_error(data: Any) -> None:
     with contextlib.suppress(BadObservationError):  # and nothing else
         event_of(Observation(0, 0, 5, data), pawns=0xFF00)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from functools import cache
 from xml.etree import ElementTree
 
 import chess
@@ -33,6 +34,7 @@ def regions(table: Table, player: int) -> dict[str, Region]:
     return {region.name: region for region in clicks(table, player).regions}
 
 
+@cache
 def drawn_at(square: int, player: int) -> tuple[float, ...]:
     """Return the box in which python-chess itself draws a square."""
     svg = chess.svg.board(orientation=player == 0, borders=True, fill={square: "#123456"})

@@ -67,7 +67,7 @@ def test_one_search_serves_many_roots_and_depths() -> None:
     """What is kept from one root to the next changes no value."""
     rules = problem(senses=3, moves=3)
     made = RbcCompiledSearch(rules)
-    for root in some_roots()[:3]:
+    for root in some_roots()[:2]:
         for depth in (2, 1, 2):
             fresh = RbcCompiledSearch(rules).search(root, depth)
             assert made.search(root, depth).value == fresh.value

@@ -99,7 +99,7 @@ def check(table: Table, player: int) -> int:
     return sum(cell != "?" and not cell.endswith("'") for cell in cells.values())
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_squares_shown_as_certain_are_true(seed: int) -> None:
     """Over random games, when it is the player's turn: then nothing can have changed."""
     print("seed", seed)
