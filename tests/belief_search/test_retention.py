@@ -14,10 +14,11 @@ from tests.belief_search.random_problems import STATES, RandomProblem, value_by_
 from tests.seeds import seed_of_test
 
 from miai.beliefs import BeliefSearch, Root, named_bounds
-from miai.beliefs.bounds import ExactBounds
+from miai.beliefs.bounds import ExactBounds, LimitedBounds
 from miai.beliefs.protocol import BoundEntry
 from miai.beliefs.retention import CountSketch, LeastRecentlyUsed, MostFrequent, SpaceSaving
 from miai.errors import ParameterError, UnknownComponentError
+from miai_miniblind.mini_rbc import MiniRbcProblem
 from miai_miniblind.phantom_lines import PhantomLinesProblem
 
 LIMIT = 4096
@@ -172,6 +173,20 @@ def test_mistakes_are_reported_before_the_search(
 ) -> None:
     with pytest.raises(error):
         named_bounds(name, **parameters)
+
+
+@pytest.mark.parametrize("retention", ["none", "lru", "space-saving", "count-sketch"])
+def test_replaced_bounds_are_neither_retained_nor_forgotten_twice(retention: str) -> None:
+    """As many entries are known to the limit as the bounds hold."""
+    problem = MiniRbcProblem(4, 2)
+    make = named_bounds("cores", limit=8192, retention=retention)
+    search = BeliefSearch(problem, make)
+    for root in problem.roots("hard", 3, depth=3, seed=2):
+        search.search(root, 3)
+        limited = search.bounds
+        assert isinstance(limited, LimitedBounds)
+        assert len(limited._entries) == limited.statistics()["entries"] > 20
+        assert limited.nbytes <= 8192
 
 
 def test_a_limit_below_one_entry_is_refused() -> None:

@@ -102,6 +102,9 @@ def test_a_full_stash_drops_the_oldest_and_says_so() -> None:
     assert (first[0], last[0]) == (2, 3)
     assert (first[1].rows == 2).all()
     assert stash.take() is None
+    for turn, size in enumerate((8, 8, 100)):
+        stash.add(turn, BoardSet(np.full((size, 8), turn, np.uint64)))
+    assert 10 <= len(stash) <= 20  # of a set that is too large half the room is filled
 
 
 def test_searches_cut_by_time_are_made_later() -> None:

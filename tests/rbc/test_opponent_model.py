@@ -277,6 +277,7 @@ def test_carried_weights_are_those_of_bayes(seed: int) -> None:
             done[player] = len(belief.events)
             mine, exact = as_dict(weighted[player]), brute[player].weights
             assert mine.keys() == exact.keys() == {key(b) for b in belief.boards.boards()}
+            assert weighted[player].styles == pytest.approx(sum(exact.values()), rel=1e-5)
             for name, weight in exact.items():
                 assert mine[name] == pytest.approx(weight, rel=1e-5, abs=1e-12)
 

@@ -347,6 +347,15 @@ def test_moves_are_arrows(
     assert len(picture.of_class("circle")) == (captured is not None)
 
 
+def test_what_was_not_told_is_not_drawn() -> None:
+    """Boards with other pieces of the opponent have the same picture."""
+    events: list[Event] = [OpponentMoved(None), Sensed(0, np.zeros(7, np.uint64))]
+    other = chess.Board()
+    other.remove_piece_at(chess.D8)
+    one, two = (draw_observation(events, 0, own=board) for board in (chess.Board(), other))
+    assert one == two
+
+
 def test_captures_are_marked_where_they_were() -> None:
     events: list[Event] = [
         OpponentMoved(chess.C6),

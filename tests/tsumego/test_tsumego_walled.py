@@ -14,6 +14,7 @@ from miai_go.errors import ProblemError
 from miai_go.rules.symmetry import point_tables
 from miai_go.tsumego.problem_sgf import Problem, collection_sgf
 from miai_go.tsumego.problems.canonical_keys import CanonicalForm
+from miai_go.tsumego.problems.diagrams import Placement
 from miai_go.tsumego.problems.generating import (
     MAX_PER_SHAPE,
     GeneratingJournal,
@@ -22,7 +23,7 @@ from miai_go.tsumego.problems.generating import (
     make_walled,
     shares,
 )
-from miai_go.tsumego.problems.walled import find_walled
+from miai_go.tsumego.problems.walled import Fight, _balanced, find_walled
 from miai_go.tsumego.solver.prover import Master, Prover
 from miai_go.tsumego.solver.solver import Status, solve
 from miai_go.tsumego.zones import ATTACKER, DEFENDER, Zone, find_zone
@@ -124,6 +125,20 @@ def test_outlines_are_not_used_up(tmp_path: Path) -> None:
     taken = [CanonicalForm(find_zone(each.stones, each.target)).shape for each in problems]
     assert len(problems) == 15
     assert max(taken.count(shape) for shape in set(taken)) <= MAX_PER_SHAPE
+
+
+@pytest.mark.parametrize(("status", "failing"), [(Status.ALIVE, ATTACKER), (Status.DEAD, DEFENDER)])
+def test_a_fight_is_balanced_by_a_stone_for_the_side_that_fails(
+    status: Status, failing: int
+) -> None:
+    stones = {(0, 0): ATTACKER, (0, 1): DEFENDER, (1, 0): ATTACKER, (1, 1): DEFENDER}
+    place = (Placement.CORNER, (0, 0), 0, 1)
+    fight = Fight(tuple(stones), stones, (1, 1), 9, *place)
+    balanced = _balanced(np.random.default_rng(0), fight, status)
+    assert balanced is not None
+    (cell,) = (cell for cell in stones if balanced.stones[cell] != stones[cell])
+    assert cell != fight.target
+    assert balanced.stones[cell] == failing
 
 
 # Which positions are the same.
