@@ -89,6 +89,7 @@ def test_what_was_enumerated_before_changes_no_search(
     assert (found.value, found.action) == (expected.value, expected.action)
     left_out = {"enumerated": 0}
     assert {**found.statistics, **left_out} == {**expected.statistics, **left_out}
+    assert compiled(used, arm).search(root, 3).statistics["enumerated"] == 0
 
 
 def test_a_budget_of_nodes_that_ends_between_enumerations_leaves_the_search_usable() -> None:

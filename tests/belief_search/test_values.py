@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.belief_search.random_problems import STATES, RandomProblem, value_by_definition
 
-from miai.beliefs import BeliefSearch, Root, named_bounds, search_belief
+from miai.beliefs import BeliefSearch, Reply, Root, goes_on, named_bounds, over, search_belief
 from miai.beliefs.deepening import Window
 from miai.errors import UnsuitableGameError
 
@@ -123,3 +124,31 @@ def test_roots_and_depths_that_cannot_be_are_refused() -> None:
     deep = BeliefSearch(RandomProblem(1, reachability=True), named_bounds("table"))
     with pytest.raises(UnsuitableGameError, match="exceeds Python's recursion limit"):
         deep.search(Root((0, 0), (0,)), 5000)
+
+
+class OneMove(RandomProblem):
+    """One move, which ends the game in the first of two states, and leads to the second."""
+
+    def actions(self, public: tuple[int, int]) -> Sequence[int]:
+        return [0]
+
+    def cost(self, public: tuple[int, int], action: int) -> int:
+        return 1
+
+    def replies(self, public: tuple[int, int], hidden: int, action: int) -> Sequence[Reply]:
+        return [over(0.5)] if hidden == 0 else [goes_on("on", 1)]
+
+    def evaluate(self, public: tuple[int, int], hidden: int) -> float:
+        return 0.25
+
+
+@pytest.mark.parametrize(
+    ("hidden", "depth", "nodes", "leaves"), [((0,), 1, 1, 0), ((0, 1), 1, 2, 1), ((0, 1), 2, 3, 1)]
+)
+def test_nodes_and_leaves_are_counted_by_hand(
+    hidden: tuple[int, ...], depth: int, nodes: int, leaves: int
+) -> None:
+    """The root, then the belief after the move, unless the game is over in every state."""
+    found = BeliefSearch(OneMove(1), named_bounds("none")).search(Root((0, 1), hidden), depth)
+    assert (found.statistics["nodes"], found.statistics["leaves"]) == (nodes, leaves)
+    assert found.value == (0.25 if 1 in hidden else 0.5)
