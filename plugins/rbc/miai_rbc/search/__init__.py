@@ -2,5 +2,5 @@
 
 `problem` draws roots, and `candidates` chooses what is tried below them and values boards.
 `minimax` searches by `miai.beliefs.recursion` with any bounds; `compiled` is the same search as a
-kernel. `agent` plays what they find; see docs/rbc.md.
+kernel. `agent` plays what they find; see docs/belief-search.md.
 """

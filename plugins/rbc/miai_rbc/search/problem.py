@@ -162,8 +162,8 @@ class DrawnRoot(NamedTuple):
 class RbcProblem:
     """Reconnaissance Blind Chess for one player, to a depth of one to three own moves.
 
-    Values are centipawns to the player of the belief; docs/rbc.md defines them. The game's turn
-    limits do not apply.
+    Values are centipawns to the player of the belief; docs/belief-search.md defines them. The
+    game's turn limits do not apply.
 
     Args:
       seed: decides which boards are drawn at roots.
