@@ -8,6 +8,7 @@ PYTEST_FLAGS ?= -n 3 --dist loadfile
 MUTANTS ?=
 # The tests of one part: make test PKG=go
 PKG ?=
+DIST ?= dist
 TESTS_framework := tests/framework tests/belief_search tests/plugins tests/web
 TESTS_tournaments := tests/tournaments tests/comparing
 TESTS_go := tests/go tests/go_learning tests/tsumego
@@ -25,7 +26,7 @@ STRENGTH := runs/strength-$(shell date +%Y%m%d)
 # Matches want a folder or weights and take hours; figures.py runs others of these.
 BENCHMARKS := $(filter-out %_matches.py %/go_settings.py %/go_five.py %/go_networks.py %/go_zero.py %/go_values.py %/go_judges.py %/figures.py %/pages.py %/opponents.py,$(wildcard benchmarks/*.py))
 
-.PHONY: demo test test-all check docs format bench figures size soak mutants fuzz strength pictures audit clean help
+.PHONY: demo test test-all check docs format bench figures size soak mutants fuzz strength pictures audit dist oldest clean help
 
 demo: .venv/installed
 	$(BIN)/miai tournament run configs/quickstart.toml --out runs/demo-$$(date +%Y%m%d-%H%M%S)
@@ -83,11 +84,23 @@ audit: .venv/installed-dev
 	$(BIN)/bandit -q -c pyproject.toml -ll -r framework tournaments plugins
 	$(BIN)/pip-audit --skip-editable
 
+dist: .venv/installed-dev
+	rm -f $(DIST)/miai*
+	for source in . plugins/*/; do \
+		(cd $$source && $(abspath $(BIN))/python -m hatchling build -d $(abspath $(DIST))) || exit 1; done
+
+# The tests with the lowest version of each requirement that the distributions allow.
+oldest:
+	$(PYTHON) -m venv --clear .oldest
+	.oldest/bin/python -m pip install -q uv
+	.oldest/bin/uv pip install -q --python .oldest --resolution lowest-direct -r requirements-dev.txt
+	.oldest/bin/pytest -m "not slow and not soak" $(PYTEST_FLAGS) $(TESTS)
+
 clean:
-	rm -rf docs/_build docs/api docs/catalogue .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf dist docs/_build docs/api docs/catalogue .venv .oldest .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 help:
-	@echo "demo test test-all check docs format size soak mutants fuzz strength bench figures pictures audit clean"
+	@echo "demo test test-all check docs format size soak mutants fuzz strength bench figures pictures audit dist oldest clean"
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

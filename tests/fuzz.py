@@ -626,7 +626,7 @@ def fuzz(name: str, arguments: Sequence[str]) -> None:
     try:
         import atheris
     except ImportError:
-        sys.exit("fuzzing needs Atheris: pip install 'miai[fuzz]'")
+        sys.exit("fuzzing needs Atheris: pip install -e '.[fuzz]'")
     with atheris.instrument_imports(include=PACKAGES, exclude=KERNELS):
         check = TARGETS[name].make()
         for seed in (*TARGETS[name].seeds(), b"", b"x"):

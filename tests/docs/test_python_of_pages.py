@@ -22,6 +22,7 @@ PAGES = {
     "plugins/classics/README.md": 1,
     "plugins/go/README.md": 1,
     "plugins/miniblind/README.md": 1,
+    "plugins/rbc/README.md": 1,
 }
 """Pages and their numbers of blocks; pages of Python that needs more have tests of their own."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from importlib.metadata import Distribution, PackageNotFoundError, entry_points, requires
+from importlib.metadata import Distribution, PackageNotFoundError, distributions, entry_points
 from urllib.parse import unquote, urlsplit
 
 from miai.errors import MissingExtraError
@@ -92,10 +92,7 @@ def _extra_with(module: str, distribution: str) -> str | None:
 
     Of the extras that name it, that of the fewest requirements: not ``dev``, which has everything.
     """
-    try:
-        texts = requires(distribution) or []
-    except PackageNotFoundError:
-        return None
+    texts = [text for each in distributions(name=distribution) for text in each.requires or ()]
     sizes: dict[str, int] = {}
     found: list[str] = []
     for text in texts:

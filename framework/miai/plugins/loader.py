@@ -42,7 +42,6 @@ OWN_EXTRA = "plugins"
 """The extra of miai that requires the plugins released with it. Those are loaded first, so that
 other plugins cannot take their names."""
 
-
 _MOST_NAMES = 3
 
 

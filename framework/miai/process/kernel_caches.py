@@ -31,9 +31,6 @@ if sys.platform != "win32":
 BUILT_IN = "miai"
 """Name of the framework's own plugin."""
 
-OWN = Path(__file__).parents[1]
-"""The framework's package."""
-
 
 @contextmanager
 def unfilled(game: str, agent: str, parameters: Mapping[str, Any]) -> Iterator[bool]:
@@ -91,9 +88,8 @@ def _mark(game: str, agent: str, choices: str) -> Path | None:
     digest = hashlib.sha256(f"{sys.implementation.cache_tag} {game} {agent} {choices}".encode())
     for target in sorted(targets):
         digest.update(_digest(target.partition(".")[0]))
-    # Beside the framework's own caches: in another installation, or where caches were removed, they
-    # are to be filled again.
-    beside = OWN / "__pycache__" if os.access(OWN, os.W_OK) else user_cache()
+    own = Path(__file__).parents[1]  # beside the framework's caches, so that both are removed
+    beside = own / "__pycache__" if os.access(own, os.W_OK) else user_cache()
     return Path(os.environ.get("NUMBA_CACHE_DIR") or beside) / "miai-filled" / digest.hexdigest()
 
 
