@@ -1,10 +1,8 @@
-"""Kuhn poker: the deal, the pot, who sees what, and its value by two independent ways."""
+"""Kuhn poker: the deal, who sees what, and all histories beside OpenSpiel."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator
-from fractions import Fraction
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,10 +13,6 @@ from miai.api import renderer_for
 from miai.errors import IllegalActionError, InvalidActionError
 
 GAME = miai.load_game("kuhn_poker")
-VALUE = Fraction(-1, 18)
-
-Strategy = Callable[[str], Fraction]
-"""The probability of a bet in an information state."""
 
 
 def play(*texts: str) -> State:
@@ -117,62 +111,3 @@ def test_every_history_is_that_of_openspiel() -> None:
             assert cards == pytest.approx(dict(state.chance_outcomes()))
         else:
             assert theirs.legal_actions() == state.legal_actions()
-
-
-# -- value ------------------------------------------------------------------------------------
-
-
-def first_player(alpha: Fraction) -> Strategy:
-    """Kuhn's equilibrium strategies of the first player, 0 <= alpha <= 1/3."""
-    bets = {"J": alpha, "K": 3 * alpha, "Qpb": alpha + Fraction(1, 3), "Kpb": Fraction(1)}
-    return lambda state: bets.get(state, Fraction(0))
-
-
-def second_player() -> Strategy:
-    """Kuhn's equilibrium strategy of the second player."""
-    third, one = Fraction(1, 3), Fraction(1)
-    bets = {"Jp": third, "Kp": one, "Qb": third, "Kb": one}
-    return lambda state: bets.get(state, Fraction(0))
-
-
-def best_response(player: int, strategy: Strategy) -> Fraction:
-    """Return what `player` gains at best against the other's strategy, exactly."""
-
-    def best(reached: list[tuple[State, Fraction]]) -> Fraction:
-        """Of all states that are reached, with the probability that the others reach them."""
-        total = Fraction(0)
-        alike: dict[str, list[tuple[State, Fraction]]] = defaultdict(list)
-        while reached:
-            state, weight = reached.pop()
-            if state.is_terminal():
-                total += weight * Fraction(state.returns()[player])
-            elif state.current_player() == player:
-                alike[state.information_state_string(player)].append((state, weight))
-            else:
-                reached += [(child, weight * p) for child, p in moves(state, strategy)]
-        for choice in alike.values():
-            total += max(best([(s.child(a), weight) for s, weight in choice]) for a in (0, 1))
-        return total
-
-    return best([(GAME.new_initial_state(), Fraction(1))])
-
-
-def moves(state: State, strategy: Strategy) -> list[tuple[State, Fraction]]:
-    """Return what chance or the other player does, with its probability."""
-    if state.is_chance_node():
-        outcomes = state.chance_outcomes()
-        return [(state.child(card), Fraction(1, len(outcomes))) for card, _ in outcomes]
-    bet = strategy(state.information_state_string(state.current_player()))
-    return [(state.child(0), 1 - bet), (state.child(1), bet)]
-
-
-@pytest.mark.parametrize("alpha", [Fraction(0), Fraction(1, 7), Fraction(1, 3)])
-def test_kuhns_equilibrium_proves_the_value(alpha: Fraction) -> None:
-    """Neither side can do better against it, so it is worth exactly -1/18 to the first player."""
-    assert best_response(1, first_player(alpha)) == -VALUE
-    assert best_response(0, second_player()) == VALUE
-
-
-def test_another_strategy_can_be_exploited() -> None:
-    assert best_response(1, first_player(Fraction(1, 2))) > -VALUE
-    assert best_response(0, lambda state: Fraction(1)) > VALUE

@@ -295,14 +295,6 @@ def test_sgfmill_reads_what_is_written() -> None:
     assert plays == [("b", (4, 4)), ("w", (2, 2)), ("b", None), ("w", (8, 8))]
 
 
-def test_a_state_of_another_start_is_written_with_its_stones() -> None:
-    game = go(board_size=5)
-    state = game.new_state(Start((0, 6), (12,), to_move=1))
-    state.apply_action(24)
-    line = only(state_to_sgf(state)).main_line()
-    assert (line.start, line.actions) == (state.start, (24,))
-
-
 def played(**parameters: Any) -> GameRecord:
     game = go(board_size=5, **parameters)
     agents = [miai.make_agent("mcts", game, simulations=40), miai.make_agent("fast-random", game)]

@@ -19,10 +19,8 @@ from miai_go.errors import DataError
 from miai_go.learning.data.importing import GameFilters, ImportReport, import_games
 from miai_go.learning.data.shard_files import LOCK
 from miai_go.learning.data.shards import (
-    COLUMNS,
     Shard,
     ShardWriter,
-    columns_of,
     open_shards,
     shard_folders,
 )
@@ -146,25 +144,6 @@ def test_games_come_back_from_shards_as_they_were(tmp_path: Path) -> None:
     with ShardWriter(tmp_path / "set", size=9) as writer:
         writer.add(games[0])
     assert [shard.games for shard in open_shards(tmp_path / "set")] == [10, 10, 3, 1]
-
-
-def test_columns_that_some_games_lack_are_filled() -> None:
-    plain, searched = random_game(1, length=5), random_game(2, length=7, search=True)
-    moves = np.array([3], np.int16)
-    stones = np.zeros(81, np.int8)
-    stones[5] = 2
-    set_up = StoredGame(size=9, moves=moves, half_komi=1, stones=stones, first=2)
-    columns = columns_of([plain, searched, set_up])
-    assert set(columns) == set(COLUMNS)
-    assert columns["weight"][:5].tolist() == [1] * 5
-    assert (columns["policy"][:5] == np.eye(82)[plain.moves]).all()
-    assert searched.weight is not None
-    assert columns["weight"][5:12].tolist() == searched.weight.tolist()
-    assert np.isnan(columns["root_value"][:5]).all()
-    assert columns["first"].tolist() == [1, 1, 2]
-    assert columns["stones"][2].tolist() == stones.tolist()
-    assert not columns["stones"][:2].any()
-    assert set(columns_of([plain])) == {n for n, c in COLUMNS.items() if not c.optional}
 
 
 def test_an_unfinished_shard_is_not_seen(tmp_path: Path) -> None:

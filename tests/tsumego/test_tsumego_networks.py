@@ -23,7 +23,6 @@ from miai_go.tsumego.networks.accuracy import (  # noqa: E402
 )
 from miai_go.tsumego.networks.array_nets import read_array_net  # noqa: E402
 from miai_go.tsumego.networks.net_files import (  # noqa: E402
-    NetworkName,
     load_net,
     quantize_net,
     save_net,
@@ -68,17 +67,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def positions(folder: Path) -> LabelledPositions:
     return LabelledPositions.open(folder)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["dense", "zone"])
-def test_weights_are_kept_as_they_are(name: NetworkName, tmp_path: Path) -> None:
-    net = small_net(name, planes="extended", width=16)
-    save_net(tmp_path / "net.safetensors", tensors_of(net.network), net.header)
-    again = load_net(tmp_path / "net.safetensors")
-    for key, array in tensors_of(net.network).items():
-        assert (array == tensors_of(again.network)[key]).all()
-    assert again.header.network == name
 
 
 @pytest.mark.slow
