@@ -6,13 +6,6 @@ import random
 
 from miai import Agent, ClockReading, Decision, Game, Observation
 
-RULES: dict[type[Agent], str] = {}
-
-
-def breaks(rule: str, agent: type[Agent]) -> None:
-    """Enter an agent that breaks `rule`."""
-    RULES[agent] = rule
-
 
 class Learns(Agent):
     """Plays by the number of games that it has seen."""
@@ -104,13 +97,15 @@ class PlaysOneSideOnly(Agent):
         return Decision({0: self.view.legal_actions}[self.view.player][0])
 
 
-breaks("carried-over", Learns)
-breaks("carried-over", KeepsItsGenerator)
-breaks("seeded", Unseeded)
-breaks("decision", PlaysTheFirstCell)
-breaks("decision", AnswersWithANumber)
-breaks("decision", TellsOfItself)
-breaks("view", RewritesThePast)
-breaks("view", RewritesData)
-breaks("view", SearchesOnItsView)
-breaks("raises", PlaysOneSideOnly)
+RULES: dict[type[Agent], str] = {
+    Learns: "carried-over",
+    KeepsItsGenerator: "carried-over",
+    Unseeded: "seeded",
+    PlaysTheFirstCell: "decision",
+    AnswersWithANumber: "decision",
+    TellsOfItself: "decision",
+    RewritesThePast: "view",
+    RewritesData: "view",
+    SearchesOnItsView: "view",
+    PlaysOneSideOnly: "raises",
+}

@@ -20,15 +20,17 @@ import psutil
 import pytest
 
 import miai
-from miai.agent import RandomAgent
+from miai.agent import Decision, RandomAgent
 from miai.clock import ClockReading, TimeControl
 from miai.errors import (
     AgentCrashedError,
+    AgentProtocolError,
     AgentTimeoutError,
     AgentUnavailableError,
     ConfigError,
 )
 from miai.playing.match import InProcessSeat, play_game
+from miai.process.agent_messages import unpack_cpu, unpack_decision
 from miai.process.agent_process import AgentProcess
 from miai.process.landlock import landlock_version
 from miai.process.sandbox import Isolation, ProcessLimits
@@ -102,32 +104,23 @@ FAILURES: list[tuple[str, Termination, str]] = [
     ("raise", Termination.CRASH, "ValueError: out of / ideas"),
     ("bad_exception", Termination.CRASH, "UnspeakableError"),
     ("exit", Termination.CRASH, "exited with status 3; its last output:.*these are my last words"),
-    ("sys_exit", Termination.CRASH, "exited with status 4"),
     ("sigkill", Termination.CRASH, "killed by SIGKILL"),
     ("segfault", Termination.CRASH, "killed by SIGSEGV"),
     ("close_pipes", Termination.PROTOCOL, "closed its connection"),
     ("flood", Termination.FLOOD, "output of more than 1048576 bytes"),
     ("flood_in_c", Termination.FLOOD, "output of more than 1048576 bytes"),
     ("flood_answer", Termination.FLOOD, "an answer of 2\\d{6} bytes; the limit is 262144"),
-    ("flood_answer_bare", Termination.FLOOD, "an answer of 2147483647 bytes"),
     ("occupied", Termination.ILLEGAL_ACTION, r"action \d \([abc][123]\) is not legal at ply 1"),
     ("resign", Termination.RESIGNATION, ""),
     ("text_action", Termination.PROTOCOL, "cannot be interpreted as an integer"),
     ("object_statistics", Termination.PROTOCOL, r"statistics\['it'\] is of type object"),
     ("say_garbage", Termination.FLOOD, "an answer of 139\\d+ bytes"),
-    ("say_text", Termination.PROTOCOL, "not JSON"),
     ("say_list", Termination.PROTOCOL, "not a JSON object"),
-    ("say_nested", Termination.PROTOCOL, "nested"),
-    ("say_nan", Termination.PROTOCOL, "NaN"),
     ("say_wrong_id", Termination.PROTOCOL, "out of turn"),
     ("say_nothing", Termination.PROTOCOL, "neither a result nor an error"),
     ("say_bad_error", Termination.PROTOCOL, "error is not an object"),
-    ("say_float_action", Termination.PROTOCOL, "integer of 64 bits, got '1.0'"),
     ("say_huge_action", Termination.PROTOCOL, "integer of 64 bits"),
-    ("say_text_resign", Termination.PROTOCOL, "holds an action, resign and statistics"),
     ("say_huge_cpu", Termination.PROTOCOL, "CPU seconds, got '1000"),
-    ("say_negative_cpu", Termination.PROTOCOL, "CPU seconds, got '-1.0'"),
-    ("ahead", Termination.PROTOCOL, "an answer that nobody asked for|out of turn"),
     ("twice", Termination.PROTOCOL, "an answer that nobody asked for|out of turn"),
 ]
 
@@ -143,6 +136,22 @@ def test_a_failure_is_a_forfeit_and_the_next_game_works(
     if reason not in (Termination.ILLEGAL_ACTION, Termination.RESIGNATION):
         assert "agent 'unruly'" in record.detail
     assert record.returns == (1.0, -1.0)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"action": 1.0}, {"action": True}, {"action": 1 << 63}, {"action": None},
+        {"resign": 0}, {"resign": "no"}, {"statistics": []}, {"statistics": None},
+        {"cpu": -1.0}, {"cpu": float("nan")}, {"cpu": 11.0}, {"cpu": 1}, {"cpu": None},
+    ],
+)  # fmt: skip
+def test_what_is_no_answer_is_refused(wrong: dict[str, Any]) -> None:
+    right: dict[str, Any] = {"action": 1, "resign": False, "statistics": {}, "cpu": 0.5}
+    assert unpack_decision(right) == Decision(1)
+    assert unpack_cpu(right, limit=10.0) == 0.5
+    with pytest.raises(AgentProtocolError):
+        _ = unpack_decision(right | wrong), unpack_cpu(right | wrong, limit=10.0)
 
 
 @pytest.mark.parametrize("how", ["hang_in_regex", "hang_in_c", "hang_deaf", "stop"])
@@ -217,7 +226,6 @@ def test_an_agent_that_is_unavailable_says_why(make_seat: MakeSeat) -> None:
     ("agent", "values", "message"),
     [
         ("no_such_agent", {}, "no agent is called 'no_such_agent'"),
-        ("unruly", {"hwo": "raise"}, "Did you mean 'how'"),
         ("unruly", {"how": "raise", "when": "init"}, "ValueError: out of"),
         ("unruly", {"how": "segfault", "when": "init"}, "killed by SIGSEGV"),
     ],
@@ -493,13 +501,11 @@ def test_closing_does_not_wait_for_an_agent_that_does_not_close(
 
 def test_descriptors_do_not_leak(make_seat: MakeSeat) -> None:
     seat = make_seat("unruly")
-    play_fatal_game(seat, "exit")
-    seat.close()
+    play_against(seat, seed=7)
     before = psutil.Process().num_fds()
     for how in ("exit", "say_list"):
         play_fatal_game(seat, how)
     play_against(seat, seed=7)
-    seat.close()
     assert psutil.Process().num_fds() == before
 
 
@@ -513,36 +519,30 @@ from miai.seeds import derive_seed
 limits = ProcessLimits(isolation=Isolation.PROCESS)
 seat = AgentProcess("tic_tac_toe", {}, "unruly", {"note": NOTE}, name="x", limits=limits)
 def go():
-    seat.new_game(derive_seed("unruly", HOW), player=0, log=None)
+    seat.new_game(derive_seed("unruly", "engine"), player=0, log=None)
     print(seat.pid, flush=True)
     seat.act(ClockReading(control=TimeControl()), deadline=None)
 go()
 """
 
 
-@pytest.mark.parametrize("how", ["hang_in_c", "engine"])
 @pytest.mark.usefixtures("unruly")
-def test_a_killed_referee_leaves_no_orphan(
-    tmp_path: Path, how: str, gone: Callable[..., bool]
-) -> None:
+def test_a_killed_referee_leaves_no_orphan(tmp_path: Path, gone: Callable[..., bool]) -> None:
     note = tmp_path / "engines"
-    code = PARENT.replace("HOW", repr(how)).replace("NOTE", repr(str(note)))
+    code = PARENT.replace("NOTE", repr(str(note)))
     parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
     assert parent.stdout
     pids = [int(parent.stdout.readline())]
-    if how == "engine":
-        while not note.exists() or len(note.read_text().split()) < 2:
-            time.sleep(0.01)
-        pids.append(int(note.read_text().split()[0]))  # the other one left the process group
-        stray = int(note.read_text().split()[1])
-    time.sleep(0.2)
+    while not note.exists() or len(note.read_text().split()) < 2:
+        time.sleep(0.01)
+    pids.append(int(note.read_text().split()[0]))  # the other one left the process group
+    stray = int(note.read_text().split()[1])
     assert all(psutil.pid_exists(pid) for pid in pids)
     parent.kill()
     parent.wait()
     parent.stdout.close()
     assert gone(*pids)
-    if how == "engine":
-        os.kill(stray, signal.SIGKILL)
+    os.kill(stray, signal.SIGKILL)
 
 
 def test_a_thread_that_starts_an_agent_may_end_before_it(make_seat: MakeSeat) -> None:
@@ -591,10 +591,13 @@ def test_a_long_message_arrives_and_does_not_wait_for_a_deaf_agent(
             assert seat.act(READING, deadline=deadline).decision.action == 4
 
 
-def test_a_message_beyond_the_limit_is_the_games_fault(shared_seats: SharedSeats) -> None:
+def test_a_message_beyond_the_limit_is_the_games_fault(
+    shared_seats: SharedSeats, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("miai.process.agent_process.MAX_REQUEST_BYTES", 100_000)
     seat = shared_seats()
     seat.new_game(1, player=0, log=None)
-    seat.observe(miai.Observation(0, data="x" * (1 << 26), legal_actions=(4,)))
-    with pytest.raises(ValueError, match=r"a message of 67\d+ bytes"):
+    seat.observe(miai.Observation(0, data="x" * 100_000, legal_actions=(4,)))
+    with pytest.raises(ValueError, match=r"a message of 100\d\d\d bytes"):
         seat.act(READING, deadline=20.0)
     assert seat.pid is None

@@ -82,13 +82,7 @@ def test_listings_show_parameters_defaults_and_units() -> None:
     assert "default 1000" in text
 
 
-def test_rules_of_adjudication_are_listed_with_their_parameters() -> None:
-    text = miai("list", "adjudicators", "--game", "go", "--json").stdout
-    for word in ("resign-agreement", "solved", "score-lead", "unconditional-life", "certainty"):
-        assert word in text
-
-
-@pytest.mark.parametrize("word", ["game", "games", "agents", "searches", "evaluators"])
+@pytest.mark.parametrize("word", ["game", "searches"])
 def test_kinds_may_be_named_in_the_plural(word: str) -> None:
     assert miai("list", word).returncode == 0
 
@@ -128,7 +122,6 @@ def test_kinds_are_listed() -> None:
             "--black.simulatoins: unknown parameter. Did you mean 'simulations'?",
         ),
         (("play", "go", "--black", "random", "--black.depth", "5"), "takes no parameters"),
-        (("play", "go", "--black"), "option '--black' needs a value"),
         (("play", "go", "--black", "mtcs"), "Did you mean 'mcts'?"),
         (("play", "go", "--black", "mcts", "--black.simulations", "0"), "simulations"),
         (("play", "go", "--black", "alphago", "--black.mix", "1"), "Write leaf_value.mix, with"),

@@ -210,11 +210,9 @@ def test_the_shell_completes_names(line: str, expected: list[str]) -> None:
     ("command", "config", "right"),
     [
         ("tournament run", "go-sl.toml", "a supervised training; use `miai go train sl"),
-        ("tournament check", "compare-quick.toml", "a comparison; use `miai compare"),
         ("compare", "quickstart.toml", "a tournament; use `miai tournament run"),
         ("go train sl", "go-zero-5x5.toml", "AlphaGo Zero's loop; use `miai go train zero"),
         ("go train zero", "go-rl.toml", "a training by policy gradient; use `miai go train rl"),
-        ("go train value", "go-rollout.toml", "the training of a rollout policy; use `miai go"),
         ("go tsumego train", "swiss.toml", "a tournament; use `miai tournament run"),
     ],
 )
@@ -227,12 +225,14 @@ def test_a_config_of_another_kind_names_its_command(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_kinds_of_config_name_the_tables_of_their_models() -> None:
     for component in registry().components(CONFIG_FILE):
         kind = component.build(values={})
         assert kind.same_tables(ConfigFile.of(kind.load())), component.name
 
 
+@pytest.mark.slow
 def test_a_training_config_is_recognised_without_torch() -> None:
     path = CONFIGS / "go-value.toml"
     done = without(["torch"], "tournament", "run", str(path))

@@ -13,6 +13,7 @@ import pytest
 
 import miai
 from miai.cli.people import HumanAgent, PlaySession, hint_text
+from miai.game import Game
 from miai.information import PlayerView
 from miai.parameters import Parameters
 from miai.plain import Json
@@ -62,35 +63,9 @@ def test_the_faces_of_a_die_are_said() -> None:
     assert re.findall(r"^chance: (\d)$", shown.getvalue(), re.MULTILINE) == said
 
 
-def test_help_and_advice_show_legal_moves_and_nonsense_is_asked_again() -> None:
-    child = terminal("go", "--set", "board_size=5", "--black", "human", "--white", "random")
-    child.expect("Type a move, such as C3, or 'help'")
-    child.expect("black> ")
-    child.sendline("help")
-    child.expect("such as C3, or one of:")
-    child.expect("resign +resign the game")
-    child.expect("black> ")
-    child.sendline("Z9")
-    child.expect("Z9 is off the 5x5 board")
-    child.expect("Legal moves: B3, C3, D3 and 23 more; 'moves' shows all")
-    child.expect("black> ")
-    for text in ("Z99", "", "moves", "\x1b[A", "D4 D4"):
-        child.sendline(text)
-        child.expect("black> ")
-    child.sendline("C3")
-    child.expect("black> ")
-    child.sendline("C3")
-    child.expect("black> ")
-    child.sendline("resign")
-    child.expect("white wins, black resigned")
-    child.expect(pexpect.EOF)
-    child.close()
-    assert child.exitstatus == 0
-
-
-def conversation(*answers: str) -> str:
+def conversation(*answers: str, game: Game | None = None) -> str:
     """Return what a person is shown who answers so, and then leaves, at tic-tac-toe."""
-    game = miai.load_game("tic_tac_toe")
+    game = game or miai.load_game("tic_tac_toe")
     shown = io.StringIO()
     read = io.StringIO("".join(f"{answer}\n" for answer in answers))
     person = HumanAgent(game, Parameters(), read=read, write=shown)
@@ -103,6 +78,21 @@ def test_a_wrong_move_is_followed_by_the_legal_ones() -> None:
     shown = conversation("nonsense", "quit")
     assert "no legal action is written 'nonsense'" in shown
     assert "Legal moves: a3 b3 c3 a2 b2 c2 a1 b1 c1. 'help' shows what else" in shown
+
+
+def test_help_and_advice_show_legal_moves_and_nonsense_is_asked_again() -> None:
+    nonsense = ("Z99", "", "moves", "\x1b[A", "D4 D4", "C3", "C3")
+    shown = conversation("help", "Z9", *nonsense, game=miai.load_game("go", board_size=5))
+    for text in (
+        "Type a move, such as C3, or 'help'",
+        "such as C3, or one of:",
+        "Z9 is off the 5x5 board",
+        "Legal moves: B3, C3, D3 and 23 more; 'moves' shows all",
+        "C3 is occupied",
+    ):
+        assert text in shown, text
+    assert re.search("resign +resign the game", shown)
+    assert shown.count("black> ") == 10
 
 
 def test_the_board_is_shown_again_when_it_has_scrolled_away(

@@ -233,11 +233,14 @@ def test_small_games_are_always_proven() -> None:
         assert found.value == (value if state.current_player() == 0 else -value)
 
 
-@settings(max_examples=100, deadline=None)
-@given(tree=general_trees(players=3))
-def test_with_three_players_a_proof_is_what_every_rational_play_yields(tree: Choice) -> None:
-    game = TreeGame(tree, players=3, utility_sum=None, merge=False)
-    check_proof(game, tree)
+@pytest.mark.parametrize("players", [2, 3])
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_without_a_constant_sum_a_proof_is_what_every_rational_play_yields(
+    players: int, data: st.DataObject
+) -> None:
+    tree = data.draw(general_trees(players=players))
+    check_proof(TreeGame(tree, players=players, utility_sum=None, merge=False), tree)
 
 
 @settings(max_examples=100, deadline=None)
@@ -245,12 +248,6 @@ def test_with_three_players_a_proof_is_what_every_rational_play_yields(tree: Cho
 def test_where_the_winner_takes_all_a_win_is_proof_enough(tree: Choice) -> None:
     game = TreeGame(tree, players=3, utility_sum=1.0, bounds=(0.0, 1.0), merge=False)
     check_proof(game, tree)
-
-
-@settings(max_examples=50, deadline=None)
-@given(tree=general_trees(players=2))
-def test_without_a_constant_sum_the_same_holds_for_two(tree: Choice) -> None:
-    check_proof(TreeGame(tree, utility_sum=None, merge=False), tree)
 
 
 def check_proof(game: TreeGame, tree: Choice) -> None:
@@ -462,7 +459,7 @@ def test_the_deadline_is_kept() -> None:
     ):
         began = time.monotonic()
         found = search.search(game.new_initial_state(), seconds=seconds)
-        assert 0.2 <= time.monotonic() - began < 3.0
+        assert 0.2 <= time.monotonic() - began < 10.0
         assert int(str(found.statistics["simulations"])) > 1
     assert search.search(game.new_initial_state(), seconds=0.0).statistics["simulations"] == 1
 

@@ -13,7 +13,6 @@ from tests.warm_command import run_miai
 
 from miai.cli.main import main
 
-FIXTURES = Path(__file__).parents[1] / "fixtures"
 RANDOM = ("--x", "random", "--o", "random", "--seed", "1", "--quiet")
 
 

@@ -6,7 +6,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -103,6 +104,29 @@ def tournament(
     assert done.returncode in allowed, output
     assert "Traceback" not in done.stderr, output
     return done
+
+
+@contextmanager
+def running(
+    config: Path, out: Path, env: Mapping[str, str], *words: object
+) -> Iterator[subprocess.Popen[str]]:
+    """Provide a real run after its first game, and kill it in the end."""
+    process = subprocess.Popen(
+        command("run", config, "--out", out, *words),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=dict(env),
+    )
+    try:
+        assert process.stdout is not None
+        while (line := process.stdout.readline()) and not line.startswith("["):
+            pass
+        assert line, process.communicate()
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def refused(*words: object, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> str:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import psutil
-import pytest
 
-from miai.process.workers import JobPool, WorkerPool
+from miai.process.workers import WorkerPool
 from miai_tournaments.running.start import make_executor
 from miai_tournaments.workers.executor import GAME_WORKER, Executor, PooledExecutor, Workload
 from miai_tournaments.workers.jobs import GameJob, JobOutcome, Setup
@@ -61,12 +56,6 @@ class ProcessExecutor(PooledExecutor):
         return self.pool.pids
 
 
-def take_games_for_short(pool: JobPool[Any]) -> None:
-    """Have jobs sent ahead, however slow this machine is at the moment."""
-    for _ in range(50):
-        pool.count(0.001)
-
-
 @contextmanager
 def processes(
     setup: Setup = SETUP, *, workers: int = 2, deadline: float | None = None
@@ -98,18 +87,6 @@ def perform(executor: Executor, jobs: list[GameJob]) -> dict[str, JobOutcome]:
     return outcomes
 
 
-@pytest.mark.slow
-def test_a_start_job_reports_the_agents_that_cannot_start(children_find_mischief: None) -> None:
-    jobs = [GameJob(job_id=name, kind="start", players=(name,)) for name in ("ann", "lost")]
-    makers: list[Callable[[], AbstractContextManager[Executor]]] = [serial, processes]
-    for make in makers:
-        with make() as executor:
-            outcomes = perform(executor, jobs)
-        assert outcomes["ann"] == JobOutcome(job_id="ann")
-        assert outcomes["lost"].fault == "unavailable"
-        assert "the engine 'mischief' is missing" in outcomes["lost"].reason
-
-
 def test_jobs_are_sent_ahead_by_how_long_the_latest_games_took() -> None:
     with processes() as executor:
         seconds = [o.seconds for o in perform(executor, [job(n) for n in range(10)]).values()]
@@ -117,52 +94,6 @@ def test_jobs_are_sent_ahead_by_how_long_the_latest_games_took() -> None:
         for each in seconds:
             mean += (each - mean) / 5
         assert executor.capacity == 2 * (1 + min(15, int(0.1 / mean)))
-
-
-@pytest.mark.slow
-def test_a_dead_worker_costs_the_job_it_was_at_and_no_other() -> None:
-    with processes() as executor:
-        take_games_for_short(executor.pool)
-        assert executor.capacity > 2, "jobs are sent ahead"
-        jobs = [job(n) for n in range(100, 160)]
-        for each in jobs[: executor.capacity]:
-            executor.submit(each)
-        rest = jobs[executor.capacity :]
-        os.kill(executor.pids[0], signal.SIGKILL)
-        outcomes: list[JobOutcome] = []
-        while len(outcomes) < len(jobs):
-            outcomes += executor.wait(30)
-            while rest and len(jobs) - len(rest) - len(outcomes) < executor.capacity:
-                executor.submit(rest.pop(0))
-        assert sorted(o.job_id for o in outcomes) == sorted(j.job_id for j in jobs)
-        lost = [o for o in outcomes if o.fault]
-        assert [o.fault for o in lost] == ["worker"] * len(lost)
-        assert len(lost) <= 1  # none when it died between two games
-        assert all("was killed by SIGKILL" in o.reason for o in lost)
-
-
-@pytest.mark.slow
-def test_a_dying_worker_is_reported_with_its_last_output(
-    children_find_mischief: None, flag: Path
-) -> None:
-    game = {"file": str(flag), "way": "kill", "once": True}
-    setup = replace(SETUP, game="fragile", game_parameters=game)
-    with processes(setup, workers=1) as executor:
-        outcomes = perform(executor, [job(1), job(2)])
-    assert outcomes["g1"].fault == "worker"
-    assert "was killed by SIGKILL; its last output: last words" in outcomes["g1"].reason
-    assert outcomes["g2"].result is not None
-
-
-@pytest.mark.slow
-def test_a_hung_worker_is_killed_at_the_deadline(children_find_mischief: None, flag: Path) -> None:
-    game = {"file": str(flag), "way": "hang", "once": True}
-    setup = replace(SETUP, game="fragile", game_parameters=game)
-    with processes(setup, workers=1, deadline=6.0) as executor:
-        outcomes = perform(executor, [job(1), job(2)])
-    assert outcomes["g1"].fault == "worker"
-    assert "more than 6 s" in outcomes["g1"].reason
-    assert outcomes["g2"].result is not None
 
 
 def test_a_game_exception_is_not_a_result(children_find_mischief: None, flag: Path) -> None:
@@ -198,37 +129,6 @@ def test_only_agents_that_log_leave_a_folder(children_find_mischief: None, tmp_p
         perform(executor, [job(1), job(2, "ann", "loud"), job(3)])
     assert [path.name for path in tmp_path.iterdir()] == ["g2"]
     assert [path.name for path in (tmp_path / "g2").iterdir()] == ["o.log"]
-
-
-RUNNER = """
-import sys
-from tests.tournaments.test_executors import job, processes
-with processes() as executor:
-    for number in range(2):
-        executor.submit(job(number))
-    executor.wait(30)
-    print(*executor.pids, flush=True)
-    sys.stdin.read()
-"""
-
-
-@pytest.mark.slow
-def test_workers_and_agents_die_with_their_runner() -> None:
-    runner = subprocess.Popen(
-        [sys.executable, "-c", RUNNER],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        cwd=Path(__file__).parents[2],
-    )
-    assert runner.stdout is not None
-    pids = [int(pid) for pid in runner.stdout.readline().split()]
-    found = [psutil.Process(pid) for pid in pids]
-    found += [child for worker in found for child in worker.children(recursive=True)]
-    assert len(found) >= 4
-    os.kill(runner.pid, signal.SIGKILL)
-    runner.communicate()
-    _, alive = psutil.wait_procs(found, timeout=20)
-    assert not [p for p in alive if p.status() != psutil.STATUS_ZOMBIE]
 
 
 def test_waiting_jobs_are_cancelled() -> None:

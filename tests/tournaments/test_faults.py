@@ -10,8 +10,7 @@ import sqlite3
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -24,6 +23,7 @@ from tests.tournaments.support import (
     environment,
     player,
     refused,
+    running,
     tournament,
 )
 from tests.tournaments.test_executors import ProcessExecutor, processes
@@ -32,7 +32,7 @@ from miai.errors import AgentUnavailableError, StoreError
 from miai.process import agent_process
 from miai.process.agent_process import BEAT, STANDSTILL, Heartbeat
 from miai_tournaments.running.start import start_players
-from miai_tournaments.store.folder import FILE_NAME, LOCK
+from miai_tournaments.store.folder import FILE_NAME
 from miai_tournaments.store.sqlite import SqliteConnection, created
 from miai_tournaments.store.store import Store
 from miai_tournaments.workers.jobs import GameJob
@@ -47,29 +47,6 @@ def config(tmp_path: Path) -> Path:
     path = tmp_path / "x.toml"
     path.write_text(config_text(SLOW, player("ann"), tournament=LONG))
     return path
-
-
-@contextmanager
-def running(
-    config: Path, out: Path, env: dict[str, str], *words: object
-) -> Iterator[subprocess.Popen[str]]:
-    """Provide a real run after its first game."""
-    process = subprocess.Popen(
-        command("run", config, "--out", out, *words),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=env,
-    )
-    try:
-        assert process.stdout is not None
-        while (line := process.stdout.readline()) and not line.startswith("["):
-            pass
-        assert line, process.communicate()
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
 
 
 # A referee that stands still
@@ -166,23 +143,6 @@ def test_a_worker_killed_while_a_player_starts_is_replaced(kills: int) -> None:
 
 
 # Files that vanish, fill up or change
-
-
-@pytest.mark.slow
-def test_a_second_runner_without_the_lock_ends_the_first(
-    tmp_path: Path, config: Path, mischief: dict[str, str]
-) -> None:
-    out = tmp_path / "out"
-    with running(config, out, mischief, "--workers", 1) as first:
-        (out / LOCK).unlink()
-        with running(config, out, mischief, "--workers", 1) as second:
-            _, errors = first.communicate(timeout=20)
-            assert first.returncode == 2
-            assert f"miai: {out / LOCK}: was removed or replaced" in errors
-            assert "see that only one is running, then resume" in errors
-            second.send_signal(signal.SIGINT)
-            _, errors = second.communicate(timeout=60)
-            assert "UNIQUE" not in errors
 
 
 def fill(connection: SqliteConnection) -> None:

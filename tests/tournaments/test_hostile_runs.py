@@ -40,7 +40,6 @@ pytestmark = pytest.mark.skipif(
     ("executor", "rounds"),
     [
         ("processes", 1),
-        pytest.param("processes", 12, marks=pytest.mark.soak),
         pytest.param("serial", 12, marks=pytest.mark.soak),
         pytest.param("ray", 3, marks=pytest.mark.soak),
     ],

@@ -23,7 +23,6 @@ from tests.tournaments.support import (
 
 import miai
 from miai.errors import ConfigError, ParameterError
-from miai_tournaments.commands.rate import rate_runs
 from miai_tournaments.config.load import load_tournament
 from miai_tournaments.config.opening_source import Openings
 from miai_tournaments.formats.format import Entrants, Format, Meeting
@@ -250,16 +249,6 @@ SMALL = {"name": "pig", "goal": 6, "turns": 3}
         ),
         (
             FOUR,
-            {"format": {"name": "round-robin", "groups": 5}},
-            "format.groups: is 5, but 4 players make 4 groups of 3; leave it out",
-        ),
-        (
-            FOUR,
-            {"format": {"name": "round-robin", "seatings": "some"}},
-            "format.seatings: 'some' is not one of all, balanced",
-        ),
-        (
-            FOUR,
             {
                 "openings": {"random_plies": 1},
                 "openings.balance": {"search": "alpha-beta", "within": 0.1},
@@ -373,28 +362,6 @@ def test_all_forms_of_the_report_know_every_player(whole: Path, tmp_path: Path) 
         parquet = import_module("pyarrow.parquet")
         table = parquet.read_table(tmp_path / "report" / "games.parquet")
         assert table.column("returns").to_pylist() == [list(row.returns) for row in report.rows]
-
-
-@pytest.mark.slow
-def test_it_is_watched_and_rated(whole: Path, config: Path, tmp_path: Path) -> None:
-    view = tournament("watch", whole, "--once").stdout
-    assert "48/48 games" in view
-    assert "the run is complete" in view
-    two = tmp_path / "two"
-    settings = ("--set", "game.players=2", "--set", "tournament.name=two", "--set", "rounds=1")
-    tournament("run", config, "--out", two, *settings, "--executor", "serial")
-    with pytest.raises(ConfigError, match=r"players 3 and 2; .* --across-games"):
-        rate_runs([whole, two])
-    rated = rate_runs([whole, two], across_games=True)
-    assert rated.joined.links == NAMES[:4]
-    assert [len(kind["seats"]) for kind in rated.to_json()["kinds"]] == [3, 2]
-    games = []
-    for folder in (whole, two):
-        with Store.read(folder) as store:
-            games += [(row.players, row.returns) for row in store.results()]
-    direct = fit_rankings(Rankings.from_games(games, players=rated.ratings.players))
-    assert rated.ratings.elo == pytest.approx(direct.elo, abs=1e-6)
-    assert "(pig)" in rated.joined.warnings[0]
 
 
 @pytest.mark.slow

@@ -280,7 +280,6 @@ BAD = {
     ),
     "neither": ({"within": 0.1}, "openings.balance: an evaluator or a search is needed"),
     "no range": ({"evaluator": "zero"}, "openings.balance.within: is required"),
-    "an empty range": ({"evaluator": "zero", "within": 0}, "within: 0 is too small"),
     "a misspelt search": (
         {"search": "mtcs", "within": 0.1},
         "openings.balance: no search is called 'mtcs' for tic_tac_toe. Did you mean 'mcts'?",
@@ -288,14 +287,6 @@ BAD = {
     "a misspelt parameter": (
         {"search": "mcts", "simulation": 5, "within": 0.1},
         "openings.balance.simulation: unknown parameter. Did you mean 'simulations'",
-    ),
-    "a misspelt evaluator of a search": (
-        {"search": "mcts", "evaluator": "zeor", "within": 0.1},
-        "openings.balance.evaluator: no evaluator is called 'zeor' for tic_tac_toe",
-    ),
-    "too many tries": (
-        {"evaluator": "zero", "within": 0.1, "tries": 10**9},
-        "openings.balance.tries",
     ),
 }
 

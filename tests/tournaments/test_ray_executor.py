@@ -14,13 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 from tests.tournaments.support import actions
-from tests.tournaments.test_executors import (
-    SETUP,
-    job,
-    perform,
-    serial,
-    take_games_for_short,
-)
+from tests.tournaments.test_executors import SETUP, job, perform, serial
 
 from miai.errors import ConfigError
 from miai_tournaments.running.start import make_executor
@@ -30,6 +24,12 @@ from miai_tournaments.workers.ray_executor import RayPool
 
 pytest.importorskip("ray")
 pytestmark = pytest.mark.timeout(600)
+
+
+def take_games_for_short(pool: RayPool) -> None:
+    """Have jobs sent ahead, however slow this machine is at the moment."""
+    for _ in range(50):
+        pool.count(0.001)
 
 
 class RayExecutor(PooledExecutor):

@@ -98,20 +98,6 @@ def dots(graph: Node) -> list[tuple[float, float]]:
     return [(float(x), float(y)) for x, y in found]
 
 
-def test_a_value_graph_is_of_the_first_players_view() -> None:
-    record = record_of("tic_tac_toe", MCTS, MCTS)
-    graph = read_page(replay_page(record, "g1")).one("svg", class_="graph")
-    heights = [y for _, y in sorted(dots(graph))]
-    assert len(heights) == len(record.moves)
-    values = [
-        float(str(move.statistics["value"])) * (1 if move.actor == 0 else -1)
-        for move in record.moves
-    ]
-    order = sorted(range(len(values)), key=lambda i: (-values[i], i))
-    assert [heights[i] for i in order] == sorted(heights)
-    assert (len(set(heights)) > 1) == (len(set(values)) > 1)
-
-
 def evaluated(*entries: dict[str, Any]) -> Node:
     """Return the page of a game in which the players report entries in turn."""
     record = record_of("tic_tac_toe", RANDOM, RANDOM)
@@ -174,14 +160,6 @@ def test_values_of_a_lost_king_do_not_flatten_the_graph() -> None:
         assert 0 < x < width
         assert y in (0, height)
         assert down > 0 if y == 0 else down < 0  # a triangle inside, its tip at the edge
-
-
-def test_labels_of_an_axis_have_room() -> None:
-    page = evaluated(*({"value": 123_456.5},) * 2)
-    graph = page.one("svg", class_="graph")
-    left = float(graph.attributes["viewbox"].split()[0])
-    for label in graph.all("text", text_anchor="end"):
-        assert float(label.attributes["x"]) - 7 * len(label.text()) >= left, label.text()
 
 
 def test_moves_are_listed_by_turn() -> None:
@@ -282,10 +260,6 @@ def test_hidden_moves_are_shown_beside_the_truth_with_the_number_of_worlds() -> 
             assert int(worlds) == len(belief)
             assert len(list(figure.all("svg"))) == 2  # what it knows, and its belief
     assert "view:" in page.one("div", id="controls").text()
-
-
-def test_beliefs_can_be_left_out_and_grow_too_large() -> None:
-    record = record_of("phantom_tic_tac_toe", RANDOM, RANDOM)
     assert not list(check_page(record, views=3, worlds=0).all("p", class_="worlds"))
 
 

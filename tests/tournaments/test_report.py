@@ -17,7 +17,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from tests.tournaments.support import store_of
 
-from miai.errors import ConfigError, StoreError
+from miai.errors import StoreError
 from miai.pages.document import NONE, printable
 from miai.record import Termination
 from miai_tournaments.ratings.ratings import fit_ratings
@@ -365,13 +365,6 @@ def test_a_terminal_shows_the_table_of_a_format() -> None:
         ]
 
 
-def test_the_order_of_games_does_not_matter() -> None:
-    rows = small_tournament()
-    names = ("fast-random", "mcts-400", "mcts-100")
-    one = build_report(rows, players=names).to_json()
-    assert build_report(rows[::-1], players=names).to_json()["players"] == one["players"]
-
-
 def test_a_tournament_without_games() -> None:
     report = build_report([], info=INFO)
     assert "No games yet." in report.to_text()
@@ -392,11 +385,6 @@ def test_a_tournament_without_games() -> None:
 def test_a_game_without_two_players_and_a_return_of_each_is_refused(row: GameRow) -> None:
     with pytest.raises(StoreError, match="game 'g000' has"):
         build_report([row])
-
-
-def test_an_unknown_anchor_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"no player 'mcts-40'. Did you mean 'mcts-400'"):
-        build_report(small_tournament(), anchor="mcts-40")
 
 
 # -- layout -----------------------------------------------------------------------------------
@@ -524,10 +512,6 @@ def test_printable_text_is_one_harmless_line_within_its_limit(text: str, limit: 
 def test_ordinary_names_are_left_alone() -> None:
     for name in ("mcts-400", "GNU Go 3.8", "Ünïcødé", "囲碁", "नमस्ते", "שלום"):
         assert printable(name, 24) == name
-
-
-def test_a_mark_without_a_character_is_dropped() -> None:
-    assert printable("\u0301x", 24) == "x"
 
 
 # -- the JSON is documented -------------------------------------------------------------------

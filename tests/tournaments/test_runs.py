@@ -8,8 +8,7 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,6 +20,7 @@ from tests.tournaments.support import (
     games_of,
     player,
     refused,
+    running,
     tournament,
 )
 
@@ -104,29 +104,6 @@ def test_tags_name_the_game_in_its_record(whole: Path) -> None:
         "isolation": strongest_isolation(),
     }
     assert [p["name"] for p in head["players"]] == list(row.players)
-
-
-@contextmanager
-def running(
-    config: Path, folder: Path, env: Mapping[str, str], *words: object
-) -> Iterator[subprocess.Popen[str]]:
-    """A run in the background, from its first finished game on."""
-    process = subprocess.Popen(
-        command("run", config, "--out", folder, *words),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=dict(env),
-    )
-    try:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        while line and not line.startswith("["):
-            line = process.stdout.readline()
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
 
 
 SLOW = config_text(

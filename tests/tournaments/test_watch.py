@@ -18,9 +18,7 @@ import pytest
 from rich.console import Console
 from tests.framework.twin_histories import ALL_SEEING, SEATS, seen_by, twins
 from tests.tournaments.support import (
-    command,
     config_text,
-    environment,
     player,
     refused,
     store_of,
@@ -44,42 +42,6 @@ def frame(folder: Path) -> str:
     out = io.StringIO()
     watch(folder, once=True, console=Console(file=out, width=100))
     return out.getvalue()
-
-
-@pytest.mark.slow
-def test_a_run_is_watched_while_it_goes_on_and_when_it_is_over(tmp_path: Path) -> None:
-    config, folder = tmp_path / "c.toml", tmp_path / "run"
-    players = (player("ann", "mcts", simulations=300), player("bob", "mcts", simulations=300))
-    config.write_text(config_text(*players, tournament={"rounds": 500}, run={"workers": 1}))
-    running = subprocess.Popen(
-        command("run", config, "--out", folder),
-        env=environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        seen = _wait_for_games(folder)
-        assert "run by process" in seen
-        assert "/1000 games" in seen
-        assert "games/min" in seen
-        assert "left, until about" in seen
-        assert "ann" in seen
-    finally:
-        tournament("stop", folder)
-        running.wait(60)
-    seen = tournament("watch", folder).stdout  # not a terminal: once
-    assert "not running; continue with: miai tournament resume" in seen
-    assert running.returncode == 130
-
-
-def _wait_for_games(folder: Path) -> str:
-    for _ in range(600):
-        if (folder / "tournament.sqlite").exists():
-            seen = frame(folder)
-            if "Standings" in seen:
-                return seen
-        time.sleep(0.1)
-    raise AssertionError("no game within a minute")
 
 
 def test_a_complete_run_says_so(tmp_path: Path) -> None:

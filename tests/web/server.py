@@ -105,6 +105,14 @@ class Browser:
         kind = {"content-type": "application/x-www-form-urlencoded"}
         return self.ask(path, method="POST", body=body, headers=kind)
 
+    def move(self, table: str, number: int, action: int) -> Reply:
+        """Answer with a move to the position of a number."""
+        return self.post(f"{table}/answers", {"number": number, "kind": "move", "action": action})
+
+    def invite(self, guest: Browser, table: str, seat: int = 1) -> None:
+        address = self.post(f"{table}/invitations/{seat}", {}).json["address"]
+        assert guest.ask("/" + address.split("/", 3)[3]).status == 200
+
     def new_table(self, game: str, **values: str) -> str:
         """Make a table, at which one plays against random moves if nothing else is said.
 

@@ -20,8 +20,7 @@ def moved(browser: Browser, table: str, move: str) -> None:
         news = events.until(is_turn)
         number = news["frame"]["number"]
         (action,) = [m["action"] for m in news["frame"]["moves"] if m["text"] == move]
-        answer = {"number": number, "kind": "move", "action": action}
-        assert browser.post(f"{table}/answers", answer).status == 200
+        assert browser.move(table, number, action).status == 200
         events.until(lambda n: is_turn(n) and n["frame"]["number"] > number)
 
 

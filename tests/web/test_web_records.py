@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 from starlette.exceptions import HTTPException
@@ -279,8 +278,7 @@ def test_a_game_goes_on_after_a_ply_by_the_rules_of_the_record(browser: Browser)
         texts = {move["text"]: move["action"] for move in news["frame"]["moves"]}
         assert "E5" in texts
         assert "F6" not in texts, "the board has five lines"
-        answer = {"kind": "move", "number": news["frame"]["number"], "action": texts["E5"]}
-        assert browser.post(f"{table}/answers", answer).status == 200
+        assert browser.move(table, news["frame"]["number"], texts["E5"]).status == 200
         news = events.until(lambda news: is_turn(news) and len(news["moves"]) == 4)
         assert news["moves"][:3] == ["C3", "B4", "E5"]
 
@@ -363,9 +361,8 @@ def test_a_running_table_is_no_record(browser: Browser) -> None:
 
 def test_a_guest_sees_the_replay_and_does_not_play_on(port: int, browser: Browser) -> None:
     table = browser.new_table("tic_tac_toe", players__0__agent="me", players__1__agent="guest")
-    address = browser.post(f"{table}/invitations/1", {}).json["address"]
     guest = Browser(port)
-    assert guest.ask(urlsplit(address).path).status == 200
+    browser.invite(guest, table)
     with browser.watching(table) as events:
         number = events.until(is_turn)["frame"]["number"]
         resignation = {"kind": "resign", "number": number}

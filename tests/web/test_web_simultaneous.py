@@ -16,8 +16,7 @@ from miai.web.tables import GameTable
 
 
 def answer(browser: Browser, table: str, news: Any, action: int) -> None:
-    values = {"number": news["frame"]["number"], "kind": "move", "action": action}
-    reply = browser.post(f"{table}/answers", values)
+    reply = browser.move(table, news["frame"]["number"], action)
     assert reply.status == 200, reply.text
 
 
@@ -25,8 +24,7 @@ def sit(own: Browser, other: Browser, game: str, **values: str) -> str:
     """Return a new table of a browser, at which another one sits as well."""
     chairs = {"players__0__agent": "me", "players__1__agent": "guest"}
     table = own.new_table(game, **chairs, **values)
-    address = own.post(f"{table}/invitations/1", {}).json["address"]
-    other.ask("/" + address.split("/", 3)[3])
+    own.invite(other, table)
     return table
 
 
@@ -45,10 +43,7 @@ def test_neither_sees_the_other_s_choice_first(tmp_path: Path, first: int, secon
             assert waiting["moves"] == []
             assert waiting["frame"]["hint"] == "You chose defect."
             assert waiting["frame"]["picture"] == before[first]["frame"]["picture"]
-            reply = browsers[first].post(
-                f"{table}/answers",
-                {"number": before[first]["frame"]["number"], "kind": "move", "action": 0},
-            )
+            reply = browsers[first].move(table, before[first]["frame"]["number"], 0)
             assert reply.status == 409, "a choice is final"
             page = browsers[second].ask(table).text
             assert "defect" not in page.replace("defect</button>", "")
