@@ -16,17 +16,20 @@ from miai_go.rules.game import GoState, Phase
 MARGIN, CELL = 24, 20
 
 
-def clicks_of(state: GoState) -> Clicks:
+def renderer_of(state: GoState) -> Clickable:
     renderer = renderer_for(state.game)
     assert isinstance(renderer, Clickable)
-    return renderer.clicks(PlayerView.at(state, state.current_player()))
+    return renderer
+
+
+def clicks_of(state: GoState) -> Clicks:
+    return renderer_of(state).clicks(PlayerView.at(state, state.current_player()))
 
 
 @pytest.mark.parametrize("size", [2, 9, 19, 25])
 def test_points_are_where_their_coordinates_are_drawn(size: int) -> None:
     state = go(board_size=size).new_initial_state()
-    renderer = renderer_for(state.game)
-    assert isinstance(renderer, Clickable)
+    renderer = renderer_of(state)
     root = ElementTree.fromstring(str(renderer.svg_definitions()))
     labels = {t.text: (float(t.attrib["x"]), float(t.attrib["y"])) for t in root.iter("text")}
     regions = clicks_of(state).regions
@@ -41,8 +44,7 @@ def test_points_are_where_their_coordinates_are_drawn(size: int) -> None:
 @pytest.mark.parametrize("vertex", ["A1", "J9", "C7", "H2", "J1"])
 def test_a_stone_appears_where_it_was_clicked(vertex: str) -> None:
     state = play(go(board_size=9).new_initial_state(), vertex)
-    renderer = renderer_for(state.game)
-    assert isinstance(renderer, Clickable)
+    renderer = renderer_of(state)
     svg = renderer.svg(PlayerView.at(state, 1))
     ((column, row),) = re.findall(r'd="M(\d+) (\d+)h0" stroke="#111111"', svg)
     region = next(region for region in clicks_of(state).regions if region.name == vertex)
@@ -66,8 +68,7 @@ def test_a_chain_is_named_by_the_stone_that_is_marked() -> None:
     )
     assert state.phase == Phase.PROPOSE
     assert set(clicks_of(state).actions.values()) == {("B2",), ("D4",)}
-    renderer = renderer_for(state.game)
-    assert isinstance(renderer, Clickable)
+    renderer = renderer_of(state)
     svg = renderer.svg_state(state)
     (path,) = re.findall(r'd="([^"]*)" fill="none" stroke="#2f8fd8"', svg)
     corners = [tuple(map(float, corner)) for corner in re.findall(r"M([\d.]+) ([\d.]+)h", path)]
@@ -85,8 +86,7 @@ def test_territory_and_dead_stones_are_drawn_at_the_end() -> None:
     moves = "B1 D1 B2 D2 B3 D3 B4 D4 B5 D5 E3 pass pass"
     game = go(board_size=5, rules="japanese", dead_stones="agreement")
     state = play(game.new_initial_state(), moves)
-    renderer = renderer_for(state.game)
-    assert isinstance(renderer, Clickable)
+    renderer = renderer_of(state)
     assert squares(renderer.svg_state(state)) == {}
     for text in ("E3", "pass", "pass"):  # E3 is dead
         state.apply_action(state.string_to_action(text))

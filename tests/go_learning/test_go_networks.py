@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,12 +17,7 @@ from miai_go.nets.network import NetworkShape, Outputs, build_network, folded, o
 SHAPE = NetworkShape(SIZE, 4)
 
 
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+torch.set_num_threads(1)
 
 
 def asked(network: nn.Module, planes: Tensor) -> Outputs:

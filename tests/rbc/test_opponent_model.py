@@ -47,6 +47,7 @@ def random_model(seed: int, *, styles: int = 2, units: int = 5) -> OpponentModel
         "styles": rng.normal(0, 1, (styles, units)).astype(np.float32),
     }
     tensors["table"][0] = 0
+    tensors["table"].flags.writeable = False  # as those of a file, for which kernels are compiled
     return OpponentModel.of_tensors(tensors, tuple(f"player {i}" for i in range(styles)))
 
 
