@@ -98,6 +98,12 @@ def test_another_seed_gives_other_games(
     assert not any(game[6] == games[name][6] for name, game in games_of(other).items())
 
 
+def begun(folder: Path) -> dict[str, str]:
+    """Return when each finished game began."""
+    with Store.read(folder) as store:
+        return {row.game_id: row.started for row in store.results()}
+
+
 class Interrupted:
     """A run that was stopped by a signal, then killed, and then resumed to its end.
 
@@ -105,7 +111,9 @@ class Interrupted:
       printed: what the run printed when it was stopped by Ctrl-C.
       errors: what it printed beside that.
       status: its exit status.
-      early: the games that were finished when the second was killed.
+      stopped: the games that were finished by then.
+      early: those that were finished when the run was killed.
+      begun: when each of these began.
       left: the processes of the killed run that did not end.
     """
 
@@ -122,7 +130,7 @@ class Interrupted:
             process.kill()
             process.communicate()
         _, self.left = psutil.wait_procs(family, timeout=20)
-        self.early = games_of(self.folder)
+        self.early, self.begun = games_of(self.folder), begun(self.folder)
         tournament("resume", self.folder, "--workers", 2, env=env)
 
     def _begun(self, *words: object) -> subprocess.Popen[str]:
@@ -157,7 +165,7 @@ def test_a_killed_run_loses_no_game_and_ends_as_if_nothing_had_happened(
     """README: "survives `kill -9`"; README: "miai resumes exactly"."""
     assert len(interrupted.stopped) < len(interrupted.early) < GAMES
     assert interrupted.stopped.items() <= interrupted.early.items()
-    assert interrupted.early.items() <= games_of(interrupted.folder).items()
+    assert interrupted.begun.items() <= begun(interrupted.folder).items(), "one was played again"
     assert games_of(interrupted.folder) == games_of(whole)
     tables = []
     for folder in (interrupted.folder, whole):
@@ -210,6 +218,9 @@ def test_results_are_those_of_the_games_that_were_played(whole: Path) -> None:
     assert sorted(points, key=lambda name: -points[name]) == STRENGTH, points
 
 
+OUTCOMES = ("wins", "draws", "losses")
+
+
 def test_wins_and_losses_are_the_player_s_own_first_and_second(
     whole: Path, report: TournamentReport
 ) -> None:
@@ -224,14 +235,22 @@ def test_wins_and_losses_are_the_player_s_own_first_and_second(
                     counted[name, *key, outcome] += 1
     document: Any = report.to_json()
     for entry in document["players"]:
-        for outcome in ("wins", "draws", "losses"):
+        for outcome in OUTCOMES:
             assert entry[outcome] == counted[entry["name"], outcome]
             for side in ("as_first", "as_second"):
                 assert entry[side][outcome] == counted[entry["name"], side, outcome]
+        first, second = (
+            "-".join(
+                str(counted[entry["name"], side, each]) for each in ("wins", "draws", "losses")
+            )
+            for side in ("as_first", "as_second")
+        )
+        line = rf"(?m)^\d  {entry['name']} +{first} +\S+ +{second} "
+        assert re.search(line, report.to_text().partition("By colour")[2])
         points = counted[entry["name"], "wins"] + counted[entry["name"], "draws"] / 2
         assert entry["score"] == points / entry["games"]
     for cell in document["crosstable"]:
-        for outcome in ("wins", "draws", "losses"):
+        for outcome in OUTCOMES:
             assert cell[outcome] == counted[cell["player"], cell["opponent"], outcome]
 
 
