@@ -158,6 +158,18 @@ def test_uct_by_hand() -> None:
     assert uct(exploration=1.0, fpu=0.93)(node([6, 3], [0.30, 0.05], untried=1)) == 2
 
 
+def test_puct_by_hand() -> None:
+    # N = 10: 0.30 + 0.4 sqrt(10)/7 c and 0.05 + 0.6 sqrt(10)/4 c, that is 0.181 c and 0.474 c.
+    current = node([6, 3], [0.30, 0.05])
+    current.priors = [0.4, 0.6]
+    assert puct(exploration=1.0)(current) == 1  # 0.481 < 0.524
+    assert puct(exploration=0.8)(current) == 0  # 0.445 > 0.429
+    current = node([6, 3], [0.30, 0.05], untried=1)
+    current.priors = [0.4, 0.5, 0.1]
+    assert puct(exploration=1.0)(current) == 2  # the mean, 1.95/9, and 0.1 sqrt(10): 0.533
+    assert puct(exploration=1.0, fpu=0.1)(current) == 0
+
+
 def test_proven_actions_are_worth_their_utility_or_skipped() -> None:
     current = node([6, 3], [0.30, 0.05], player=1)
     current.proofs = {1: (-0.95, 0.95)}
