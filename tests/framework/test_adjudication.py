@@ -20,6 +20,7 @@ from miai.clock import ClockReading
 from miai.errors import (
     MiaiError,
     ParameterError,
+    PluginError,
     RecordError,
     UnknownComponentError,
     UnsuitableGameError,
@@ -225,6 +226,13 @@ def test_the_first_rule_in_order_ends_the_game() -> None:
     assert record.verdicts == [
         VerdictRecord(rule="b", ply=0, returns=(1.0, -1.0), reason="so it is")
     ]
+
+
+@pytest.mark.parametrize("returns", [(1.0,), (2.0, -2.0), (math.nan, 0.0), (1.0, 1.0)])
+def test_a_verdict_that_the_game_does_not_allow_is_a_defect(returns: tuple[float, ...]) -> None:
+    panel = Panel(GAME, {"a": Always(*returns)})
+    with pytest.raises(PluginError, match="adjudicator 'a': decided .* a defect of its plugin"):
+        panel.judge(GAME.new_initial_state(), [])
 
 
 def test_chance_is_not_judged() -> None:

@@ -164,8 +164,10 @@ def test_workers_that_cannot_begin_are_reported(refuse: str, reason: str) -> Non
 
 def test_a_hung_worker_is_killed_at_the_deadline() -> None:
     with make_pool(workers=1, job_deadline=2.0) as pool:
+        began = time.monotonic()
         pool.submit(hung := Job("hung", {"do": "hang"}))
         failed = only(wait_for(pool, 1))
+        assert 2 <= time.monotonic() - began < 15
         assert failed.job is hung
         assert "was at one job for more than 2 s" in failed.reason
         pool.submit(echo(1))

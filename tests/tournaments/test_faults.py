@@ -32,7 +32,7 @@ from miai.errors import AgentUnavailableError, StoreError
 from miai.process import agent_process
 from miai.process.agent_process import BEAT, STANDSTILL, Heartbeat
 from miai_tournaments.running.start import start_players
-from miai_tournaments.store.folder import FILE_NAME
+from miai_tournaments.store.folder import FILE_NAME, LOCK, locked
 from miai_tournaments.store.sqlite import SqliteConnection, created
 from miai_tournaments.store.store import Store
 from miai_tournaments.workers.jobs import GameJob
@@ -143,6 +143,16 @@ def test_a_worker_killed_while_a_player_starts_is_replaced(kills: int) -> None:
 
 
 # Files that vanish, fill up or change
+
+
+def test_a_runner_whose_lock_was_removed_goes_no_further(tmp_path: Path) -> None:
+    """Another one may have begun, with a lock of its own."""
+    with locked(tmp_path) as lock:
+        (tmp_path / LOCK).unlink()
+        with locked(tmp_path) as other:
+            with pytest.raises(StoreError, match="see that only one is running, then resume"):
+                lock.stop_asked()
+            assert not other.stop_asked()
 
 
 def fill(connection: SqliteConnection) -> None:
