@@ -231,7 +231,7 @@ def test_the_first_rule_in_order_ends_the_game() -> None:
 @pytest.mark.parametrize("returns", [(1.0,), (2.0, -2.0), (math.nan, 0.0), (1.0, 1.0)])
 def test_a_verdict_that_the_game_does_not_allow_is_a_defect(returns: tuple[float, ...]) -> None:
     panel = Panel(GAME, {"a": Always(*returns)})
-    with pytest.raises(PluginError, match="adjudicator 'a': decided .* a defect of its plugin"):
+    with pytest.raises(PluginError, match=r"adjudicator 'a': decided .* a defect of its plugin"):
         panel.judge(GAME.new_initial_state(), [])
 
 

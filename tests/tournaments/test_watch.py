@@ -69,6 +69,7 @@ def test_an_end_is_expected_only_where_all_games_are_known(
     seen = frame(tmp_path)
     assert "1,070 games/min" in seen
     assert ("left, until about" in seen) is not growing
+    assert ("games scheduled so far" in seen) is growing
 
 
 def test_there_is_nothing_to_watch(tmp_path: Path) -> None:
