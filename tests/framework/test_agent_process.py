@@ -111,7 +111,6 @@ FAILURES: list[tuple[str, Termination, str]] = [
     ("flood_in_c", Termination.FLOOD, "output of more than 1048576 bytes"),
     ("flood_answer", Termination.FLOOD, "an answer of 2\\d{6} bytes; the limit is 262144"),
     ("occupied", Termination.ILLEGAL_ACTION, r"action \d \([abc][123]\) is not legal at ply 1"),
-    ("resign", Termination.RESIGNATION, ""),
     ("text_action", Termination.PROTOCOL, "cannot be interpreted as an integer"),
     ("object_statistics", Termination.PROTOCOL, r"statistics\['it'\] is of type object"),
     ("say_garbage", Termination.FLOOD, "an answer of 139\\d+ bytes"),

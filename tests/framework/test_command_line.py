@@ -94,9 +94,7 @@ def test_kinds_are_listed() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("list", "gmaes"), "Did you mean 'game'?"),
         (("list", "agents", "--game", "goo"), "Did you mean 'go'?"),
-        (("play", "goo"), "no game is called 'goo'. Did you mean 'go'?"),
         (("play", "go", "--set", "board_size=99"), "board_size"),
         (("play", "go", "--set", "bord_size=9"), "Did you mean 'board_size'?"),
         (("play", "go", "--set", "nonsense"), "write name=value"),

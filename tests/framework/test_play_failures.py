@@ -56,7 +56,6 @@ def plugin(folder: Path, *registrations: str, **sources: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("command", "more", "cause"),
     [
-        ("sh -c 'exit 3'", (), "exited with status 3"),
         ("sleep 100", ("--black.timeouts.startup", "1"), "within 1 s"),
     ],
 )

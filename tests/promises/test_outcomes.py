@@ -144,7 +144,7 @@ def test_a_worker_s_death_voids_its_game_which_is_played_again(troubled: Trouble
         (void,) = store.voided()
     assert (void.status, void.void_count, set(void.players)) == ("done", 1, {"good", "fair"})
     assert void.termination == "terminal"
-    assert "was killed by SIGKILL" in void.void_reason
+    assert "was killed by SIGKILL; its last output: last words" in void.void_reason
     assert f"void: {void.game_id}: " in troubled.printed
     assert f"void 1x: {void.game_id}: " in tournament("status", troubled.folder).stdout
 

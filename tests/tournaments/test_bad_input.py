@@ -34,7 +34,6 @@ def test_config_errors_are_reported_and_nothing_is_written(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("run", "absent.toml"), "absent.toml: does not exist."),
         (("run", "xx.toml"), "xx.toml: does not exist. Did you mean 'x.toml'?"),
         (("check", "nowhere/x.toml"), "there is no folder nowhere. Name a config file"),
         (("check", "."), ".: is a folder; name a config file"),
