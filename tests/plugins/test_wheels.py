@@ -104,6 +104,21 @@ def test_the_hosted_checks_are_those_of_here_with_the_least_rights() -> None:
     assert f'python: ["{lowest.removeprefix(">=")}", ' in text
 
 
+def test_no_line_installs_a_name_of_miai_from_an_index() -> None:
+    """No index has them, and anybody may register them: folders and files of wheels are named."""
+    lines: dict[str, str] = {}
+    for name in run(
+        "git", "ls-files", "*.md", "*.py", "*.toml", "*.txt", "Makefile", ":!tests"
+    ).splitlines():
+        text = (ROOT / name).read_text("utf-8")
+        lines |= dict.fromkeys(re.findall(r"pip install [^`\n]*", text), name)
+    assert len(lines) > 20
+    for warned in ("pip install miai", "pip install 'miai[web]'"):
+        assert lines.pop(warned), "two sentences say what not to do"
+    for line, name in lines.items():
+        assert not re.search(r"(?<![\w/.-])miai(-\w+)?(?![\w-])", line), f"{name}: {line}"
+
+
 def test_every_requirement_has_a_lower_bound() -> None:
     """And each other distribution of miai is required in this version or a later one."""
     release = ".".join(miai.__version__.split(".")[:2])
