@@ -54,17 +54,6 @@ def test_stored_targets_equal_the_search_results(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_same_config_gives_the_same_counts(tmp_path: Path) -> None:
-    config = write(tmp_path / "x.toml", config_text())
-    compare(config, "--out", tmp_path / "one")
-    compare(config, "--out", tmp_path / "two")
-    assert untimed(tmp_path / "one") == untimed(tmp_path / "two")
-    again = compare(config, "--out", tmp_path / "one").stdout
-    assert "krk4, depth 2, hard roots: 4 roots, against 'table'" in again
-    assert "searches; kept in" not in again  # there was nothing to search
-
-
-@pytest.mark.slow
 def test_json_and_csv_have_the_same_figures(tmp_path: Path) -> None:
     config = write(tmp_path / "x.toml", config_text(cells=KRK4.replace("= 4\n", "= 6\n")))
     folder = tmp_path / "out"

@@ -22,28 +22,16 @@ def table(heading: str) -> set[str]:
     return set(re.findall(r"^\| `([\w-]+)` \|", section, re.MULTILINE))
 
 
-def run_commands(block: str, folder: Path) -> None:
-    for command in block.splitlines():
+@pytest.mark.slow
+def test_its_commands_run_and_draw_its_pictures(tmp_path: Path) -> None:
+    (tmp_path / "configs").symlink_to(ROOT / "configs")
+    for command in "".join(re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)).splitlines():
         name, *words = shlex.split(command)
         assert name == "miai"
         if words[:2] == ["play", "rbc"]:
             words += ["--set", "full_turn_limit=4"]  # whole games take a minute
-        done = run_miai(words, cwd=folder)
+        done = run_miai(words, cwd=tmp_path)
         assert done.returncode == 0, f"{command}\n{done.stderr}"
-
-
-@pytest.mark.slow
-def test_its_commands_run() -> None:
-    rest = PAGE.split("## Pictures\n")[0]
-    (block,) = re.findall(r"```sh\n(.*?)```", rest, re.DOTALL)
-    run_commands(block, ROOT)
-
-
-@pytest.mark.slow
-def test_its_pictures_are_drawn(tmp_path: Path) -> None:
-    section = PAGE.split("## Pictures\n")[1].split("\n## ")[0]
-    (block,) = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
-    run_commands(block, tmp_path)
     for name in ("belief.svg", "told.svg"):
         root = ElementTree.parse(tmp_path / name).getroot()
         assert root.tag == "{http://www.w3.org/2000/svg}svg"

@@ -10,6 +10,7 @@ import pytest
 from tests.warm_command import run_miai
 
 from miai.record_reader import read_record
+from miai_rbc.belief.weighted import load_model
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "rbc-strong.md").read_text(encoding="utf-8")
@@ -49,6 +50,11 @@ def test_a_model_is_trained_and_measured(tmp_path: Path) -> None:
     done = run_miai([*play, "--record", str(games / "game.reconchess")], cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     (games / "game.reconchess").rename(games / "game.json")
-    for words in block("train-opponent"):
+    plays = [*play[:3], "rbc-strong", "--white.weights.file", "opponent.safetensors", *play[4:]]
+    plays += ["--white.evaluations", "30", "--set", "full_turn_limit=3"]
+    said = ("of 2 players learned", "mean log-likelihood of the true board", "")
+    for words, text in zip([*block("train-opponent"), plays], said, strict=True):
         done = run_miai(words, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
+        assert text in done.stdout
+    assert load_model(tmp_path / "opponent.safetensors").names == ("attacker", "rbc-random")

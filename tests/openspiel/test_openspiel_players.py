@@ -306,19 +306,6 @@ def test_what_chance_does_after_the_last_choice_still_counts() -> None:
     assert len([move for move in record.moves if move.actor >= 0]) == game.info.max_game_length == 6
 
 
-def test_search_of_players_who_act_at_once_finds_the_dominant_choice() -> None:
-    """Defection dominates in the prisoner's dilemma; the search knows no rule of it."""
-    game = load("matrix_pd")
-    agent = miai.make_agent("mcts", game, simulations=2000)
-    for seed in range(3):
-        record = miai.play(game, [agent, RandomAgent(game)], seed=seed)
-        statistics = record.moves[0].statistics
-        assert statistics is not None
-        strategy: Any = statistics["strategy"]
-        (_, cooperate), (_, defect) = strategy
-        assert defect > 0.8 > cooperate
-
-
 def test_a_sampled_belief_of_few_worlds_is_the_enumerated_one() -> None:
     game, rng = load("leduc_poker"), random.Random(seed_of_test())
     for _ in range(10):

@@ -231,21 +231,6 @@ def test_a_limit_keeps_a_uniform_sample_and_leaves_the_rest() -> None:
     assert abs(share - share.mean()).max() < 6 * np.sqrt(0.25 / 200)
 
 
-def test_occupancy_counts_pieces() -> None:
-    boards, _ = BoardSet.of_boards([chess.Board()]).after_opponent(None)
-    occupancy = boards.occupancy()
-    assert occupancy.shape == (8, 8, 13)
-    assert np.allclose(occupancy.sum(axis=2), 1.0)
-    assert occupancy[3, 4, 0] == pytest.approx(1 / 21)  # one of 20 moves and a pass is e2e4
-    weights = np.zeros(len(boards))
-    weights[0] = 2.0
-    (board,) = BoardSet(boards.rows[:1]).boards()
-    seen = boards.occupancy(weights)
-    for square, piece in board.piece_map().items():
-        kind = piece.piece_type - 1 + (0 if piece.color else 6)
-        assert seen[square // 8, square % 8, kind] == 1.0
-
-
 def passed(boards: BoardSet) -> BoardSet:
     """Return the boards with the other side to move."""
     after = boards.copy()

@@ -28,7 +28,6 @@ from miai_rbc.agents.choice import (
     draw_boards,
     opponent_weights,
     rank_candidates,
-    squeeze,
     window_values,
 )
 from miai_rbc.belief.scans import CENTRES
@@ -140,14 +139,6 @@ def test_a_mixture_is_made_of_the_mean_and_the_low_end(
         average = sum(score * weight for score, weight in ranked) / total
         lowest = low_end(ranked, quantile)
         assert value == pytest.approx((1 - low) * average + low * lowest, abs=1e-6)
-
-
-@given(st.lists(scores, min_size=2, max_size=20))
-def test_squeezing_keeps_the_order_and_ends_at_twenty_pawns(values: list[int]) -> None:
-    found = squeeze(np.array(sorted(values), np.float64))
-    assert (np.diff(found) >= 0).all()
-    assert (np.abs(found) <= 2000.0 + 1e-9).all()
-    assert squeeze(np.array([WIN, -WIN, 900.0])).tolist() == pytest.approx([2000, -2000, 900])
 
 
 def test_boards_of_no_weight_still_have_scores() -> None:

@@ -12,7 +12,7 @@ from tests.warm_command import run_miai
 
 import miai
 from miai.errors import RecordError
-from miai_rbc.belief.weighted import MAX_STYLES, OpponentModel, load_model
+from miai_rbc.belief.weighted import MAX_STYLES, OpponentModel
 from miai_rbc.kernels.opponent import FEATURES
 from miai_rbc.learning.opponent_model import (
     EDGES,
@@ -110,23 +110,6 @@ def test_measuring_compares_three_ways(
     weight = (result.bins[:, 0] * result.bins[:, 1]).sum()
     assert weight == pytest.approx(result.beliefs)
     assert (result.bins[:, 1] <= np.array(EDGES[1:]) + 1e-12).all()
-
-
-@pytest.mark.slow
-def test_the_commands_train_and_measure(folder: Path, tmp_path: Path) -> None:
-    output = tmp_path / "model.safetensors"
-    words = ["rbc", "train-opponent", str(folder), "--output", str(output), "--epochs", "2"]
-    done = run_miai(words)
-    assert done.returncode == 0, done.stderr
-    assert "of 2 players learned" in done.stdout
-    assert load_model(output).names == ("attacker", "rbc-random")
-    done = run_miai(["rbc", "measure-opponent", str(folder / "00.json"), "--model", str(output)])
-    assert done.returncode == 0, done.stderr
-    assert "mean log-likelihood of the true board" in done.stdout
-    words = ["play", "rbc", "--white", "rbc-strong", "--white.weights.file", str(output), "--quiet"]
-    words += ["--white.evaluations", "30", "--black", "rbc-random", "--seed", "1"]
-    done = run_miai([*words, "--set", "full_turn_limit=3"])
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.slow

@@ -17,9 +17,7 @@ from tests.rbc.test_reconchess import play_bot, process, write_bot
 import miai
 from miai import ClockReading, Json, Observation, TimeControl
 from miai.errors import InvalidStateError, ParameterError
-from miai.playing.match import InProcessSeat, play_game
 from miai.plugins.loader import registry
-from miai.record import Termination
 from miai_rbc.agents.belief_agents import BeliefAgent
 from miai_rbc.belief.belief import RbcBelief
 from miai_rbc.belief.fallback import impose
@@ -199,41 +197,6 @@ def test_invalid_data_raises_no_other_error(data: Any) -> None:
 
 
 # -- observations that lie ------------------------------------------------------------------------
-
-
-def lie() -> Observation:
-    """Tell white that its own queen stands in a8's corner, and the black king beside her."""
-    seen: Json = [["a8", "Q"], ["b8", "k"], ["c8", None], ["a7", None], ["b7", None], ["c7", "n"]]
-    return Observation(0, 0, 49, {"sensed": seen})
-
-
-@pytest.mark.parametrize("name", ["rbc-seed", "rbc-strong"])
-def test_after_a_lie_the_belief_is_made_up_and_the_game_goes_on(name: str) -> None:
-    game = rbc(full_turn_limit=12)
-    liar = _Liar(miai.make_agent(name, game, **SMALL[name]), lies_at={3, 9, 10})
-    record = play_game(game, [liar, InProcessSeat(miai.make_agent("random", game, seed=3))], seed=2)
-    assert record.termination is Termination.TERMINAL, record.detail
-    output: list[Any] = [move.statistics for move in record.moves if move.actor == 0]
-    assert len(output) > 10  # the last lie was told by then
-    assert output[-1]["rebuilt"] >= 2
-    assert all(statistics["boards"] >= 1 for statistics in output)
-
-
-class _Liar(InProcessSeat):
-    """Tells its agent the lie instead of some senses' results."""
-
-    def __init__(self, agent: miai.Agent, *, lies_at: set[int]) -> None:
-        super().__init__(agent)
-        self._lies_at, self._senses = lies_at, 0
-
-    def observe(self, observation: Observation) -> None:
-        if isinstance(observation.data, dict) and "sensed" in observation.data:
-            self._senses += 1
-            if self._senses in self._lies_at:
-                observation = Observation(
-                    0, 0, observation.action, lie().data, observation.legal_actions
-                )
-        super().observe(observation)
 
 
 squares = st.integers(0, 63)

@@ -139,24 +139,6 @@ def test_scores_and_moves_are_read(tmp_path: Path) -> None:
     assert all(map(is_gone, starts(tmp_path)))
 
 
-@pytest.mark.parametrize(
-    ("way", "message"),
-    [
-        ("die", "exited with status 3"),
-        ("hang", "did not answer 'bestmove' within 0.5 s"),
-        ("flood", "bytes without 'bestmove'"),
-        ("nonsense", "is not UCI"),
-        ("bad", "is not UCI"),
-        ("nomove", "is not UCI|names no move"),
-    ],
-)
-def test_a_failing_engine_is_reported(tmp_path: Path, way: str, message: str) -> None:
-    process = started(tmp_path, way)
-    with pytest.raises(EngineError, match=message):
-        process.search(START, "depth 1", seconds=0.5 if way == "hang" else 20.0)
-    process.kill()
-
-
 def test_programs_without_uci_are_reported(tmp_path: Path) -> None:
     with pytest.raises(EngineError, match="did not answer 'uciok' within 1 s"):
         started(tmp_path, "mute", seconds=1.0)
@@ -195,7 +177,12 @@ def test_the_parameters_of_an_agent_reach_its_engine(
 
 # -- the pool: asked once more, then told --------------------------------------------------------
 
-NONSENSE = [
+FAILURES = [
+    ("die", "exited with status 3"),
+    ("flood", "bytes without 'bestmove'"),
+    ("nonsense", "is not UCI"),
+    ("bad", "is not UCI"),
+    ("nomove", "is not UCI"),
     ("illegal", "the illegal move 'e2e5'"),
     ("zzzz", "the illegal move 'zzzz'"),
     ("king", "the illegal move 'e7e8k'"),
@@ -205,7 +192,7 @@ NONSENSE = [
 ]
 
 
-@pytest.mark.parametrize(("way", "message"), [("die", "exited with status 3"), *NONSENSE])
+@pytest.mark.parametrize(("way", "message"), FAILURES)
 def test_an_engine_that_fails_twice_ends_the_valuation(
     make: Make, tmp_path: Path, way: str, message: str
 ) -> None:
@@ -215,7 +202,7 @@ def test_an_engine_that_fails_twice_ends_the_valuation(
     assert len(starts(tmp_path)) == 2
 
 
-@pytest.mark.parametrize(("way", "message"), [("die", "exited with status 3"), *NONSENSE])
+@pytest.mark.parametrize(("way", "message"), FAILURES)
 def test_an_engine_that_fails_once_is_restarted(
     make: Make, tmp_path: Path, way: str, message: str, caplog: pytest.LogCaptureFixture
 ) -> None:
