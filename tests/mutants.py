@@ -107,6 +107,8 @@ class Copy:
         shutil.rmtree(folder, ignore_errors=True)
         left_out = shutil.ignore_patterns(".venv", ".git", ".mutants", "_build", "runs", ".*_cache")
         shutil.copytree(ROOT, folder, ignore=left_out)
+        for words in (["init", "-q"], ["add", "-A"]):  # tests ask git for the project's files
+            subprocess.run(["git", *words], cwd=folder, check=True)
         paths = [".", "docs/site", "framework", "tournaments"]
         paths += [name for name in PARTS if name.startswith("plugins/")]
         self.environment = {
@@ -167,7 +169,7 @@ def judge(mutant: Mutant, edited: Copy, clean: Copy) -> dict[str, Any]:
         near, folders = tests_of(path)
         for tests in filter(None, (near, folders)):
             killer = edited.fails(tests)
-            if killer and "::" in killer and clean.fails([killer]):
+            if killer and clean.fails([killer] if "::" in killer else tests):
                 killer = None  # a fault of the test or of the machine
             if killer:
                 break

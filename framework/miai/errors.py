@@ -215,7 +215,7 @@ class ConformanceError(MiaiError, AssertionError):
         return tuple(violation.rule for violation in self.violations)
 
 
-_MOST_NAMES: Final = 40
+_MOST_NAMES: Final = 12
 
 
 def near_matches(name: str, known: Iterable[str]) -> str:

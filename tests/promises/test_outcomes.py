@@ -352,6 +352,10 @@ def test_a_defect_of_the_game_is_no_forfeit(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(type(GAME.new_initial_state()), "_apply", lambda self, action: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         play(GAME, scripted(GAME, [0], [1]))
+    monkeypatch.undo()
+    monkeypatch.setattr(type(GAME.new_initial_state()), "returns", lambda self: (0.0, 0.0, 0.0))
+    with pytest.raises(ValueError, match="3 values for 2 players"):
+        play(GAME, scripted(GAME, [0, 1, 2], [3, 4]))
 
 
 def test_an_opening_that_is_not_legal_is_refused_before_any_player_is_asked() -> None:

@@ -158,7 +158,7 @@ def game(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_game_of_25_lines_plays_a_tournament_that_ends_in_a_table(game: Path) -> None:
+def test_a_game_that_fits_a_screen_plays_a_tournament_that_ends_in_a_table(game: Path) -> None:
     """README: "`last_stone.py` is a whole game:"; README: "ends in a table with error bars";
     README: "plays 200 games of it". Its agents, in sandboxes where possible, know it too."""
     assert " 200 games" in run("miai tournament check last_stone.toml", game)

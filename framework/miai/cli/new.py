@@ -151,7 +151,7 @@ def package(kind: PackageKind, name: str, *, game: str = _GAME) -> Mapping[str, 
         part for part in (PackageKind.GAME, PackageKind.AGENT) if kind in (part, PackageKind.PLUGIN)
     ]
     facts["registrations"] = "".join(_registration(part, facts) for part in parts).rstrip()
-    requirements, wins = ["miai"], True
+    requirements, wins = ["miai>=0.2"], True
     seats: tuple[str, ...] = ("first", "second")
     if kind is PackageKind.AGENT:
         info = load_game(game).info

@@ -481,13 +481,19 @@ class Match:
             record.detail = f"{verdict.rule}: {verdict.reason}"
             return
         if state.is_terminal():
-            record.returns = _floats(state.returns())
+            record.returns = self._values(state.returns())
             record.detail = state.result_to_string()
             return
-        record.returns = _floats(state.truncated_returns())
+        record.returns = self._values(state.truncated_returns())
         record.termination = Termination.MOVE_LIMIT
         record.terminated, record.truncated = False, True
         record.detail = f"stopped after {self.plies} plies"
+
+    def _values(self, returns: Sequence[float]) -> tuple[float, ...]:
+        if len(returns) != self.game.num_players():
+            what = f"returns {len(returns)} values for {self.game.num_players()} players"
+            raise ValueError(f"the game {what}; `miai check` shows where")
+        return _floats(returns)
 
     def _forfeit(self, failures: Sequence[_Failure]) -> None:
         """Conclude the game as lost by the players who failed, unless the game itself did."""

@@ -20,7 +20,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from importlib.metadata import EntryPoint, entry_points, requires
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 
 GROUP = "miai"
-OWN_EXTRA = "plugins"
-"""The extra of miai that requires the plugins released with it. Those are loaded first, so that
-other plugins cannot take their names."""
+OWN = {"miai", *(f"miai-{name}" for name in ("classics", "go", "miniblind", "openspiel", "rbc"))}
+"""The distributions that are released together. Their plugins are loaded first, so that other
+plugins cannot take their names."""
 
 _MOST_NAMES = 3
 
@@ -101,8 +101,7 @@ class PluginHost:
         self.plugins = [PluginStatus("miai", builtin.__name__, "", "", "loaded")]
         entries = entry_points(group=GROUP) if entries is None else entries
         # Miai's own come first: of two plugins that claim a name, the later one is left out.
-        own = _own_distributions()
-        ranked = sorted(entries, key=lambda entry: (_distribution(entry) not in own, entry.name))
+        ranked = sorted(entries, key=lambda entry: (_distribution(entry) not in OWN, entry.name))
         self._load_all(ranked, environment)
 
     def _load_all(self, entries: list[EntryPoint], environment: Mapping[str, str]) -> None:
@@ -279,17 +278,6 @@ def use_plugin_file(path: Path) -> None:
 def registry() -> Registry:
     """Return the registry of this process with the components of all plugins."""
     return plugin_host().registry
-
-
-def _own_distributions() -> set[str]:
-    """Return the names of miai and of the plugins that its extra `OWN_EXTRA` requires."""
-    requirements = [text.partition(";") for text in requires("miai") or ()]
-    pattern = re.compile(rf"""extra\s*==\s*['"]{OWN_EXTRA}['"]""")
-    return {"miai"} | {
-        _normalized(re.split(r"[^\w.-]", name.strip(), maxsplit=1)[0])
-        for name, _, marker in requirements
-        if pattern.search(marker)
-    }
 
 
 def _distribution(entry: EntryPoint) -> str:

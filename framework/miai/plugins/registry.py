@@ -427,10 +427,10 @@ class Registry:
         """
         known = {component.name for component in self.components(kind, adapted=True)}
         if name not in known and os.sep not in name and Path(name).is_file():
-            raise ConfigError(
-                f"no {self._kind(kind).name} is called '{name}'; to run the file of that name as a "
-                f"program write {write.format(f'./{name}')}"
-            )
+            remedy = f"to run the file of that name as a program write {write.format(f'./{name}')}"
+            if name.endswith(".py"):
+                remedy += f"; a plugin is named in the environment, MIAI_PLUGIN_FILES={name}"
+            raise ConfigError(f"no {self._kind(kind).name} is called '{name}'; {remedy}")
 
     def _kind(self, kind: Kind[Any] | str) -> Kind[Any]:
         name = kind if isinstance(kind, str) else kind.name

@@ -410,6 +410,8 @@ class _ConfigCheck:
             if isinstance(file, str):
                 with self._problems.at(f"plugins[{number}]"):
                     use_plugin_file(self._folder / file)
+        if files:  # what a plugin lacks is not told again of its game and agents
+            self._problems.raise_if_any()
 
     def _check_game(self) -> None:
         table, component = with_game(self._raw.get("game")), None

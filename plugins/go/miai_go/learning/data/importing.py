@@ -400,7 +400,7 @@ class GameFilters(Parameters):
     Games without komi need `default_komi`; games without ranks or ratings fail a minimum.
     """
 
-    size: BoardSizes = parameter(9, help="Board size; several for games of several sizes")
+    size: BoardSizes = parameter(9, help="Board size")
     komi_min: float = parameter(-MAX_KOMI, unit="points", help="Minimum komi")
     komi_max: float = parameter(MAX_KOMI, unit="points", help="Maximum komi")
     default_komi: float | None = parameter(
