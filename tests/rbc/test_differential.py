@@ -40,6 +40,8 @@ STARTS = (
 
 EIGHT = [0, 1, *(pytest.param(share, marks=pytest.mark.soak) for share in range(2, 8))]
 """Shares of games with seeds of their own; a quarter of them is played each time."""
+SOAKED = [pytest.param(share, 1000, marks=pytest.mark.soak) for share in range(2, 11)]
+"""Five thousand games to their end."""
 
 
 class Duel:
@@ -161,20 +163,12 @@ def test_whole_games_go_as_in_reconchess(share: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("share", EIGHT)
-def test_the_turns_after_rare_positions_go_as_in_reconchess(share: int) -> None:
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(("share", "plies"), [(0, 12), (1, 12), *SOAKED])
+def test_games_from_rare_positions_go_as_in_reconchess(share: int, plies: int) -> None:
     for number in range(585):
         fen = STARTS[number % len(STARTS)]
-        Duel(100_000 + 1000 * share + number, fen=fen).play(12)
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(1800)
-@pytest.mark.parametrize("share", range(20))
-def test_five_thousand_whole_games_go_as_in_reconchess(share: int) -> None:
-    for number in range(250):
-        fen = STARTS[number % len(STARTS)] if number % 2 else START_FEN
-        Duel(1_000_000 + 1000 * share + number, fen=fen).play()
+        Duel(100_000 + 1000 * share + number, fen=fen).play(plies)
 
 
 # -- the generator of moves ---------------------------------------------------------------------

@@ -6,7 +6,7 @@ import math
 import random
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
@@ -237,24 +237,18 @@ def test_any_prefix_of_drawn_boards_weighs_every_board_fairly(urgent: float, cou
 # -- the choice -----------------------------------------------------------------------------------
 
 
-def best_by_brute_force(boards: BoardSet) -> tuple[set[int], float]:
-    """Return the moves of the best worst score and that score; one board and move at a time."""
-    engine = Noting()
-    plain = list(boards.boards())
-    candidates: set[int] = set()
-    for board in plain:
-        moves = engine.evaluate(row_of_board(board)[None], top=WIDE["top"]).moves[0]
-        candidates |= {int(move) for move in moves if move != NO_MOVE}
-    worth = {
-        move: [
-            -float(engine.evaluate(row_of_board(after(board, move))[None]).scores[0])
+def scores_by_brute_force(
+    boards: BoardSet, requests: Iterable[int], depth: int = 1
+) -> dict[int, list[float]]:
+    """Return the scores of requests on all boards; one board and request at a time."""
+    engine, plain = Noting(depth), list(boards.boards())
+    return {
+        request: [
+            -float(engine.evaluate(row_of_board(after(board, request))[None]).scores[0])
             for board in plain
         ]
-        for move in candidates
+        for request in requests
     }
-    values = {move: min(map(squeezed, worth[move])) for move in candidates}
-    best = max(values.values())
-    return {move for move, value in values.items() if value == best}, best
 
 
 def test_the_best_worst_score_is_that_of_brute_force() -> None:
@@ -266,12 +260,13 @@ def test_the_best_worst_score_is_that_of_brute_force() -> None:
             assert (choice.why, choice.request in takers) == ("king", True)
             continue
         quiet += 1
-        moves, value = best_by_brute_force(boards)
+        named = Noting().evaluate(boards.rows, top=WIDE["top"]).moves.ravel().tolist()
+        scores = scores_by_brute_force(boards, {move for move in named if move != NO_MOVE})
+        worst = {move: min(map(squeezed, each)) for move, each in scores.items()}
         assert choice.why == "minimax"
         assert choice.boards == len(boards)
-        assert choice.request in moves, [board.fen() for board in boards.boards()]
-        assert choice.value is not None
-        assert choice.value == pytest.approx(value)
+        assert worst[choice.request] == max(worst.values()), list(boards.boards())
+        assert choice.value == pytest.approx(worst[choice.request])
     assert quiet > 5
 
 
@@ -422,14 +417,12 @@ RACE: dict[str, Any] = {
 
 
 def worth_by_brute_force(boards: BoardSet, weights: list[float], depth: int) -> dict[int, float]:
-    """Return the mean score of every request and the pass; one board and move at a time."""
-    engine = KernelEngine(KernelParameters(depth=depth, table_mb=1))
-    worth = dict.fromkeys([*boards.requests(), NOTHING], 0.0)
-    for board, weight in zip(boards.boards(), weights, strict=True):
-        for request in worth:
-            score = -float(engine.evaluate(row_of_board(after(board, request))[None]).scores[0])
-            worth[request] += weight / sum(weights) * squeezed(score, 5000.0)
-    return worth
+    """Return the mean score of every request and the pass."""
+    found = scores_by_brute_force(boards, [*boards.requests(), NOTHING], depth)
+    return {
+        request: statistics.fmean([squeezed(score, 5000.0) for score in scores], weights)
+        for request, scores in found.items()
+    }
 
 
 @pytest.mark.parametrize("deeper", [0, 1])

@@ -217,27 +217,21 @@ def statistics_of(seed: int, name: str, **more: Any) -> list[dict[str, Any]]:
     return output
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
-def test_boards_without_room_are_stashed_and_brought_back(name: str, taken: list[int]) -> None:
-    games = [statistics_of(seed, name) for seed in range(5)]
-    output = [statistics for game in games for statistics in game]
-    assert max(statistics.get("stashed", 0) for statistics in output) > 0
-    assert all(statistics.get("dropped", 0) == 0 for statistics in output)
-    assert not any("rebuilt" in statistics for statistics in output)
-    assert len(taken) > 0
-
-
-@pytest.mark.parametrize("name", SMALL)
-def test_without_a_stash_the_record_says_what_was_dropped_and_made_up(
-    name: str, taken: list[int]
+@pytest.mark.parametrize("stash", [pytest.param(True, marks=pytest.mark.slow), False])
+def test_boards_without_room_are_stashed_or_said_to_be_dropped_and_made_up(
+    name: str, stash: bool, taken: list[int]
 ) -> None:
-    games = [statistics_of(seed, name, stash_mb=0) for seed in range(3)]
-    ends = [game[-1] for game in games]
-    assert max(statistics.get("dropped", 0) for statistics in ends) > 0
-    assert max(statistics.get("rebuilt", 0) for statistics in ends) > 0
-    assert all(statistics.get("stashed", 0) == 0 for statistics in ends)
-    assert not taken
+    more = {} if stash else {"stash_mb": 0}
+    games = [statistics_of(seed, name, **more) for seed in range(5 if stash else 3)]
+    most = {
+        key: max(statistics.get(key, 0) for game in games for statistics in game)
+        for key in ("stashed", "dropped", "rebuilt")
+    }
+    assert {key for key, count in most.items() if count} == (
+        {"stashed"} if stash else {"dropped", "rebuilt"}
+    )
+    assert bool(taken) == stash
 
 
 # -- clocks ---------------------------------------------------------------------------------------

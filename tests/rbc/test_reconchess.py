@@ -475,27 +475,16 @@ def test_an_agent_receives_our_games_observations(white: bool, seed: int, tmp_pa
         assert tuple(legal) == wanted.legal_actions, number
 
 
-def test_the_lists_of_reconchess_stay_as_they_are() -> None:
-    player = player_class("rbc-random")()
-    board = chess.Board()
+@pytest.mark.parametrize("fen", [chess.STARTING_FEN, "4k3/PPPPPPPP/8/8/8/8/8/4K3 b - - 0 1"])
+def test_any_position_is_followed_and_the_lists_of_reconchess_stay_as_they_are(fen: str) -> None:
+    player, board = player_class("random")(), chess.Board(fen)
     senses, moves = list(chess.SQUARES), reconchess.utilities.move_actions(board)
     before = senses.copy(), moves.copy()
-    player.handle_game_start(chess.WHITE, board, "somebody")
+    player.handle_game_start(board.turn, board, "somebody")
     assert player.choose_sense(senses, moves, 900.0) is None  # nobody said that it is our turn
     player.handle_opponent_move_result(False, None)
     player.choose_sense(senses, moves, 900.0)
     player.handle_sense_result([])
     assert player.choose_move(moves, float("inf")) in (*moves, None)
     assert (senses, moves) == before
-
-
-def test_a_game_from_another_position_is_followed() -> None:
-    player = player_class("random")()
-    board = chess.Board("4k3/PPPPPPPP/8/8/8/8/8/4K3 b - - 0 1")
-    player.handle_game_start(chess.BLACK, board, "somebody")
-    player.handle_opponent_move_result(False, None)
-    moves = reconchess.utilities.move_actions(board)
-    player.choose_sense(list(chess.SQUARES), moves, 900.0)
-    player.handle_sense_result([])
-    assert player.choose_move(moves, 900.0) in (*moves, None)
     player.handle_game_end(None, None, None)
