@@ -169,6 +169,10 @@ def test_a_game_that_fits_a_screen_plays_a_tournament_that_ends_in_a_table(game:
     other.mkdir()
     (store,) = (game / "runs").iterdir()
     assert "6 of 6 games done" in run(f"miai tournament resume {store}", other)
+    words = ["tournament", "report", str(store), "--replays", "1"]
+    refused = run_miai(words, cwd=other, env=ENVIRONMENT)
+    assert "MIAI_PLUGIN_FILES" in refused.stderr
+    assert "restore the file" not in refused.stderr  # nothing is wrong with the store
 
 
 def test_the_game_keeps_the_rules_and_is_played(game: Path) -> None:

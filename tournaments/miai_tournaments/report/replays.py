@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
-from miai.errors import ConfigError, RecordError, StoreError, near_matches
+from miai.errors import ConfigError, RecordError, StoreError, UnknownComponentError, near_matches
 from miai.pages.replay_frames import WORLDS
 from miai.pages.replay_page import replay_page
 from miai.record import GameRecord
@@ -29,13 +29,16 @@ def replay_of(
     """Return the page of a finished game; see `replay_page`.
 
     Raises:
-      ConfigError: no finished game has that identity.
+      ConfigError: no finished game has that identity, or its game is not installed.
       StoreError: the store cannot be read, or the record contradicts the game.
     """
     record = record_of(store, game_id)
     try:
         return replay_page(record, game_id, worlds=worlds, report=report, play_on=play_on)
     except RecordError as error:
+        if isinstance(error.__cause__, UnknownComponentError):
+            remedy = "Install its plugin, or name the plugin's file: MIAI_PLUGIN_FILES=FILE.py"
+            raise ConfigError(f"{store.path}: game '{game_id}': {error} {remedy}") from error
         raise damaged(store.path, f"table records, row '{game_id}': {error}") from error
 
 
