@@ -5,17 +5,14 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
-import time
 from typing import Any
 
-import numpy as np
 import pytest
 from tests.go.positions import go, play, position
 
 import miai
 from miai.clock import Clock, TimeControl
 from miai.errors import GameError, ParameterError
-from miai.search.protocol import Evaluator, Search
 from miai.testing import check_agent
 from miai_go.rules.agents import FastRandomAgent, GoRollouts
 from miai_go.rules.chains import fills_eye
@@ -49,15 +46,6 @@ def test_agents_keep_their_contract(name: str, parameters: dict[str, Any]) -> No
     game = go(board_size=4, **parameters)
     more = {"simulations": 30} if name == "mcts" else {}
     check_agent(lambda g: miai.make_agent(name, g, **more), game, games=1)
-
-
-def test_the_compiled_search_is_what_mcts_means_for_go() -> None:
-    game = go(board_size=9)
-    agent = miai.make_agent("mcts", game, simulations=1000, seed=1)
-    search = agent.search  # type: ignore[attr-defined]  # SearchAgent's, hidden by make_agent
-    assert isinstance(search, GoMcts)
-    assert isinstance(search, Search)
-    assert isinstance(GoRollouts(game), Evaluator)
 
 
 @pytest.mark.parametrize(
@@ -110,17 +98,6 @@ def test_fast_random_never_fills_an_eye_and_passes_only_when_nothing_else_is_lef
 
 
 # -- tree search ----------------------------------------------------------------------------------
-
-
-def test_the_same_seed_gives_the_same_game_and_another_seed_another() -> None:
-    game = go(board_size=7)
-
-    def moves(seed: int) -> list[int]:
-        agents = [miai.make_agent("mcts", game, simulations=50, seed=s) for s in (seed, 7)]
-        return [move.action for move in miai.play(game, agents).moves]
-
-    assert moves(1) == moves(1)
-    assert moves(1) != moves(2)
 
 
 def test_the_tree_is_kept_from_move_to_move() -> None:
@@ -249,17 +226,6 @@ def test_the_tree_grows_while_the_opponent_thinks() -> None:
 # -- time -----------------------------------------------------------------------------------------
 
 
-def test_seconds_are_honoured() -> None:
-    state = go(board_size=19).new_initial_state()
-    search = GoMcts(state.game, GoMctsParameters(simulations=0, seconds=30))
-    search.new_game(1)
-    began = time.perf_counter()
-    result = search.search(state, seconds=0.3)
-    spent = time.perf_counter() - began
-    assert spent < 10, "0.3 s were given; the rest is room for a loaded machine"
-    assert result.statistics["simulations"] != 0
-
-
 def test_an_agent_keeps_within_its_clock() -> None:
     game = go(board_size=9)
     agent = miai.make_agent("mcts", game, simulations=10_000_000, seed=1)
@@ -337,27 +303,6 @@ def test_rollouts_are_seeded() -> None:
         rollouts.seed(seed)
         drawn.append([float(rollouts.evaluate([state])[0, 0]) for _ in range(5)])
     assert drawn[0] == drawn[1] != drawn[2]
-
-
-ATARI = """
-    .......
-    .XXXOO.
-    .XOOXO.
-    .XOOXO.
-    .XXOXO.
-    ..X..O.
-    ......."""
-"""Five white stones have the one liberty D2; taking them saves three black ones in atari."""
-
-
-def test_the_generic_search_takes_the_compiled_rollouts() -> None:
-    from miai.search.mcts import Mcts, MctsParameters
-
-    state = position(ATARI, komi=0.5)
-    search = Mcts(state.game, MctsParameters(simulations=2000, exploration=0.5))
-    search.new_game(1)
-    assert state.action_to_string(search.search(state).action) == "D2"
-    assert np.isfinite(search.search(state).value)
 
 
 def test_long_searches_expand_later_by_default_and_playouts_can_be_tactical() -> None:

@@ -12,13 +12,12 @@ from tests.go.positions import go
 from miai import TimeControl, load_game, make_agent
 from miai.errors import AgentUnavailableError
 from miai.playing.match import InProcessSeat, play, play_game
-from miai.process import programs
 from miai.process.agent_process import AgentProcess
 from miai.process.programs import ProgramProcess
 from miai.record import GameRecord, Termination
 from miai.testing import check_agent
 from miai_go.gtp.agent import GtpJudge
-from miai_go.gtp.client import EngineLog, GtpClient, find_engine
+from miai_go.gtp.client import EngineLog, GtpClient
 from miai_go.rules.board import BLACK, WHITE
 from miai_go.rules.coordinates import parse_vertex, vertex
 from miai_go.rules.game import GoGame, GoState
@@ -154,13 +153,6 @@ def test_a_game_under_a_clock_in_a_process_of_its_own(tmp_path: Path) -> None:
     log = (tmp_path / "black.log").read_text()
     assert "time_settings 20 10 1" in log
     assert "time_left b 20 0" in log
-
-
-def test_gnu_go_is_found_where_debian_puts_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    here = find_engine("gnugo")
-    monkeypatch.setenv("PATH", "/no/such/folder")
-    monkeypatch.setattr(programs, "MORE_FOLDERS", ("/no/such/games", str(here.parent)))
-    assert find_engine("gnugo") == here
 
 
 def test_gnu_go_takes_handicap_either_way(oracle: Oracle, tmp_path: Path) -> None:

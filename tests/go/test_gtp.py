@@ -846,26 +846,19 @@ def test_a_log_shows_control_characters_and_cuts_long_lines(tmp_path: Path) -> N
 # -- dead stones ------------------------------------------------------------------------------
 
 
-def agreed_game(agent: MakeAgent, *options: str) -> tuple[GtpAgent, GoState]:
-    """Return a player at the beginning of the agreement, and the state."""
+def test_an_engine_s_dead_stones_are_proposed(agent: MakeAgent) -> None:
     game = {
-        "board_size": 5,
         "rules": "chinese",
         "dead_stones": "agreement",
         "black_stones": ["C1", "C2", "C3", "C4", "C5", "E3"],
         "white_stones": ["B1", "B2", "B3", "B4", "B5", "A1", "E2"],
     }
-    player = agent(*options, game=game)
+    player = agent("--knows", "final_status_list", "--dead", "E2,A1,B3", game=game)
     begin(player)
     tell(player, "pass", "pass")
     state = player.view.state
     assert isinstance(state, GoState)
     assert state.phase == Phase.PROPOSE
-    return player, state
-
-
-def test_an_engine_s_dead_stones_are_proposed(agent: MakeAgent) -> None:
-    player, state = agreed_game(agent, "--knows", "final_status_list", "--dead", "E2,A1,B3")
     while state.phase == Phase.PROPOSE:
         action = player.act(NO_CLOCK).action
         tell(player, state.action_to_string(action))

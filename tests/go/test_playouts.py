@@ -111,15 +111,6 @@ def test_two_passes_before_the_start_leave_nothing_to_play() -> None:
     assert result.value(BLACK) == 0
 
 
-def test_the_seed_decides_everything() -> None:
-    def scores(seed: int) -> list[float]:
-        player = Playouts(9, seed)
-        return [player.run(Board(9), BLACK, 20, komi=7.5).mean_score for _ in range(5)]
-
-    assert scores(3) == scores(3)
-    assert scores(3) != scores(4)
-
-
 def test_a_batch_is_its_single_playouts_one_after_the_other() -> None:
     batch = Playouts(6, 8).run(Board(6), BLACK, 40, komi=3.0)
     player = Playouts(6, 8)
@@ -128,13 +119,6 @@ def test_a_batch_is_its_single_playouts_one_after_the_other() -> None:
     assert batch.draws == sum(r.draws for r in single)
     assert batch.mean_score == pytest.approx(np.mean([r.mean_score for r in single]))
     assert np.allclose(batch.ownership, np.mean([r.ownership for r in single], axis=0))
-
-
-def test_the_board_is_left_alone() -> None:
-    board = random_position(7, 5)
-    before = board.words.copy()
-    Playouts(7, 1).run(board, BLACK, 10, komi=0.0)
-    assert (board.words == before).all()
 
 
 def test_bad_arguments_are_named() -> None:

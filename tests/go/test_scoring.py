@@ -56,31 +56,6 @@ def test_prisoners_count_under_territory_scoring() -> None:
     assert territory.score().margin == 4
 
 
-def test_suicide_gives_prisoners_to_the_opponent() -> None:
-    game = go(
-        board_size=4,
-        scoring="territory",
-        suicide=True,
-        komi=0,
-        black_stones=["A3", "B3", "C2", "C1"],
-        white_stones=["A2", "B2", "B1"],
-        first_player="white",
-        dead_stones="none",
-    )
-    state = play(game.new_initial_state(), "A1 pass pass")
-    assert state.board.captures == (4, 0)
-    assert state.score().black == 12 + 4
-
-
-def test_the_empty_board_belongs_to_neither_side() -> None:
-    state = play(go(board_size=9, komi=7).new_initial_state(), "pass pass")
-    assert state.score().margin == -7
-    assert state.result_to_string() == "W+7"
-    draw = play(go(board_size=9, komi=0).new_initial_state(), "pass pass")
-    assert draw.returns() == (0.0, 0.0)
-    assert draw.result_to_string() == "0"
-
-
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from([0, 2, 3, 5]))
 def test_aga_rules_count_alike_by_area_and_by_territory(seed: int, stones: int) -> None:

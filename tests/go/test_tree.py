@@ -82,22 +82,6 @@ def test_a_pass_that_wins_is_proven() -> None:
         assert tree.run(100) == 0
 
 
-def test_a_lost_game_is_proven_lost() -> None:
-    board = parse("""
-        . X X
-        X X X
-        X X .
-    """)
-    tree = UctTree(3, seed=1)
-    tree.set_root(board, WHITE, komi=0.5)
-    tree.run(1000)
-    assert tree.proven == -1
-    assert tree.best() == 9
-    tree.set_root(board, BLACK, komi=0.5)
-    tree.run(1000)
-    assert tree.proven == 1
-
-
 @pytest.mark.parametrize(("komi", "value"), [(0.0, 0), (-0.5, 1), (0.5, -1)])
 def test_a_score_equal_to_komi_is_a_draw(komi: float, value: int) -> None:
     """Both players have two eyes and eight points, and nothing but passes to play."""
@@ -130,18 +114,6 @@ def test_a_move_that_is_known_to_lose_keeps_its_value_where_no_other_is_allowed(
     tree.run(300)
     assert tree.visits()[9] == before + 300
     assert tree.values()[9] == -1
-
-
-def test_values_are_for_the_player_to_move() -> None:
-    board = Board(5)
-    for color, komi, sign in ((BLACK, 25.5, -1), (WHITE, 25.5, 1), (BLACK, -25.5, 1)):
-        tree = UctTree(5, seed=4)
-        tree.set_root(board, color, komi=komi)
-        tree.run(200)
-        assert tree.value * sign > 0.9
-        values = tree.values()
-        assert np.nanmax(np.abs(values)) == 1
-        assert np.isnan(values).sum() == (tree.visits() == 0).sum()
 
 
 def searched(chunks: list[int], seed: int = 5, rave: float = 0.0) -> UctTree:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from torch import nn
 
 from miai.tensors import TrainingRecord
-from miai_go.nets.network import WeightsHeader, build_network, save_weights
+from miai_go.nets.encoder import load_encoder
+from miai_go.nets.network import NetworkShape, WeightsHeader, build_network, save_weights
 
 SIZE = 5
 HISTORY = 1
@@ -64,6 +65,31 @@ def small_file(path: Path, name: str = "tower", *, seed: int = 1, **parameters: 
     """Write the weights of a small network; return the path."""
     header = small_header(name, **parameters)
     save_weights(path, small_network(header, seed=seed), header)
+    return path
+
+
+def write_tower(
+    path: Path,
+    size: int,
+    parameters: dict[str, Any],
+    *,
+    encoder: str = "zero",
+    encoder_parameters: dict[str, Any] | None = None,
+    komi: tuple[float, float] = (5.5, 7.5),
+) -> Path:
+    """Write the weights of an untrained tower, by default of one block and eight channels."""
+    values = {"height": 1, "width": 8, **parameters}
+    planes = load_encoder(encoder, size, encoder_parameters or {}).planes
+    header = WeightsHeader(
+        network="tower",
+        network_parameters=values,
+        encoder=encoder,
+        encoder_parameters=encoder_parameters or {},
+        size=size,
+        planes=planes,
+        komi=komi,
+    )
+    save_weights(path, build_network("tower", NetworkShape(size, planes), values, seed=3), header)
     return path
 
 

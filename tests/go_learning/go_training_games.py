@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from miai_go.learning.data.shards import ShardWriter
 from miai_go.learning.data.stored_games import StoredGame
 from miai_go.learning.selfplay.tree_games import TreeGames, TreeSelfPlay
+from miai_go.learning.training.run_folder import TrainingJournal
 from miai_go.nets.encoder import Positions
 from miai_go.search.forest import TreeSettings
 
@@ -90,3 +92,16 @@ def supervised_config(
     text = SUPERVISED.format(games=games, method=method, rate=rate, steps=steps)
     path.write_text(text, encoding="utf-8")
     return path
+
+
+class Interrupting(TrainingJournal):
+    """Stops the run, as Ctrl-C does, at a step."""
+
+    def __init__(self, folder: Path, *, step: int) -> None:
+        super().__init__(folder)
+        self._step = step
+
+    def note(self, step: int, figures: Mapping[str, float], *, line: str = "") -> None:
+        super().note(step, figures, line=line)
+        if step >= self._step:
+            raise KeyboardInterrupt

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from miai_go.kernels import trail
+from miai_go.nets.encoder import Positions
+
 LADDER_LEVELS = 3
 LADDER_CHOICES = 1
 
@@ -242,3 +245,14 @@ def caught(board: Stones, chain: int, stretch: int, levels: int, choices: int) -
         if away(board, chain, reply, levels - 1, choices - cost):
             return False
     return True
+
+
+def positions_of(size: int, games: list[list[int]], half_komi: int = 0) -> Positions:
+    """Return the position after each list of actions."""
+    positions = Positions.room(size, len(games))
+    for row, actions in enumerate(games):
+        words, after = positions.words[row], positions.trails[row]
+        trail.begin_trail(words, after, np.int64(1), np.int64(half_komi))
+        made = trail.extend_trail(words, after, np.array(actions, np.int16), False)
+        assert made == len(actions)
+    return positions

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.go_learning import slow_planes
-from tests.go_learning.slow_planes import SlowGame
+from tests.go_learning.slow_planes import SlowGame, positions_of
 
 from miai.errors import ParameterError, UnknownComponentError
 from miai.parameters import Parameters
 from miai.plugins.registry import Registry
-from miai_go.kernels import trail
 from miai_go.kinds import ENCODER
 from miai_go.nets.encoder import Encoder, Positions, load_encoder
 from miai_go.nets.encoders import AlphaGoEncoder, ZeroEncoder
@@ -51,17 +50,6 @@ def random_game(size: int, plies: int, seed: int) -> list[int]:
         actions.append(int(rng.choice(size**2 + 1, p=weights / weights.sum())))
         game.play(actions[-1])
     return actions
-
-
-def positions_of(size: int, games: list[list[int]], half_komi: int = 0) -> Positions:
-    """Return the position after each list of actions."""
-    positions = Positions.room(size, len(games))
-    for row, actions in enumerate(games):
-        words, after = positions.words[row], positions.trails[row]
-        trail.begin_trail(words, after, np.int64(1), np.int64(half_komi))
-        made = trail.extend_trail(words, after, np.array(actions, np.int16), False)
-        assert made == len(actions)
-    return positions
 
 
 def slow_game(size: int, actions: list[int], half_komi: int = 0) -> SlowGame:

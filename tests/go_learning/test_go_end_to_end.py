@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,13 +13,13 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
-from tests.go_learning.go_training_games import SIZE, supervised_config
+from tests.go_learning.go_training_games import SIZE, Interrupting, supervised_config
 
 import miai
 from miai.tensors import read_tensors
 from miai_go.learning.data.shards import open_shards
 from miai_go.learning.training.reinforce import ReinforceConfig, train_by_gradient
-from miai_go.learning.training.run_folder import TrainingJournal, TrainingPlan, load_plan
+from miai_go.learning.training.run_folder import TrainingPlan, load_plan
 from miai_go.learning.training.supervised import SupervisedConfig, train_supervised
 from miai_go.learning.training.training_run import Checkpoints, RoundsResult
 from miai_go.learning.training.value import ValueConfig, train_value
@@ -142,19 +141,6 @@ seed = 2
 threads = 1
 average = 0.9
 """
-
-
-class Interrupting(TrainingJournal):
-    """Stops the run, as Ctrl-C does, at a step."""
-
-    def __init__(self, folder: Path, *, step: int) -> None:
-        super().__init__(folder)
-        self._step = step
-
-    def note(self, step: int, figures: Mapping[str, float], *, line: str = "") -> None:
-        super().note(step, figures, line=line)
-        if step >= self._step:
-            raise KeyboardInterrupt
 
 
 def written(path: Path, text: str) -> Path:

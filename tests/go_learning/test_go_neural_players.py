@@ -12,15 +12,16 @@ import pytest
 import torch
 from tests.go.positions import position
 from tests.go_learning.go_forest_slow import ONE, Judged, go, random_judge, random_state, root_of
+from tests.go_learning.go_networks_small import write_tower
 
 import miai
 from miai.clock import Clock, TimeControl
 from miai.errors import GameError, MiaiError, ParameterError, WeightsError
 from miai.search.protocol import ClockedSearch, Search
 from miai.testing import check_agent
-from miai_go.nets.encoder import load_encoder, positions_of
+from miai_go.nets.encoder import positions_of
 from miai_go.nets.inference import load_oracle
-from miai_go.nets.network import NetworkShape, WeightsHeader, build_network, save_weights
+from miai_go.nets.network import WeightsHeader
 from miai_go.rules.board import KoRule
 from miai_go.rules.chains import fills_eye
 from miai_go.rules.game import GoGame
@@ -41,24 +42,9 @@ FP32: dict[str, Any] = {"network": {"precision": "fp32"}}
 
 def write(folder: Path, size: int, *, heads: str = "both", encoder: str = "zero") -> Path:
     """Write random weights for boards of one size; return the file."""
-    values: dict[str, Any] = {"height": 1, "width": 8}
-    if heads == "policy":
-        values["value"] = "none"
-    elif heads == "value":
-        values["policy"] = "none"
-    planes = load_encoder(encoder, size, {}).planes
-    header = WeightsHeader(
-        network="tower",
-        network_parameters=values,
-        encoder=encoder,
-        size=size,
-        planes=planes,
-        komi=(5.5, 7.5),
-    )
-    network = build_network("tower", NetworkShape(size, planes), values, seed=size)
+    missing = {"both": {}, "policy": {"value": "none"}, "value": {"policy": "none"}}[heads]
     path = folder / f"{heads}-{encoder}-{size}.safetensors"
-    save_weights(path, network, header)
-    return path
+    return write_tower(path, size, missing, encoder=encoder)
 
 
 @pytest.fixture(scope="module")
@@ -230,11 +216,14 @@ def test_a_policy_player_plays_what_its_network_says(folder: Path) -> None:
         assert abs(counts[action] - 500 * chances[action]) <= wide + 1, action
 
 
-@pytest.mark.parametrize("mix", [0.0, 0.5, 1.0])
-def test_the_leaves_of_alphago_are_mixed(mix: float, folder: Path) -> None:
+@pytest.mark.parametrize("mix", [0.0, 0.25, 1.0])
+@pytest.mark.parametrize(("to_move", "result"), [("black", 1), ("white", -1)])
+def test_the_leaves_of_alphago_are_mixed(
+    mix: float, to_move: str, result: int, folder: Path
+) -> None:
     """On a settled board all rollouts agree, and the value network says what it says."""
     given: dict[str, Any] = {"leaf_value": {"kind": "mixed", "mix": mix}} if mix else {}
-    state = position(SETTLED, komi=0.5)
+    state = position(SETTLED, to_move=to_move, komi=0.5)
     files = player_values("alphago", folder, 5)
     search = search_of("alphago", state.game, folder, **given)
     value = load_oracle(files["value"], precision="fp32")
@@ -243,7 +232,8 @@ def test_the_leaves_of_alphago_are_mixed(mix: float, folder: Path) -> None:
     forest = search._forest  # type: ignore[attr-defined]  # the tree is not shown otherwise
     forest.set_root(0, root_of(state))
     forest.value_roots(ONE, search._valuer)  # type: ignore[attr-defined]
-    assert forest.tree(0).value == pytest.approx((1 - mix) * float(own[0]) + mix * 1.0, abs=1e-5)
+    expected = (1 - mix) * float(own[0]) + mix * result
+    assert forest.tree(0).value == pytest.approx(expected, abs=1e-5)
     policy = load_oracle(files["policy"], precision="fp32")
     logits = policy.infer(policy.encoder.encode(positions_of([state]))).policy
     assert logits is not None

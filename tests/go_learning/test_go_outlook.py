@@ -9,17 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from numpy.typing import NDArray
-from tests.go_learning.go_forest_slow import ONE, go, root_of
+from tests.go_learning.go_forest_slow import go
+from tests.go_learning.go_networks_small import write_tower
 
 import miai
 from miai.errors import AgentUnavailableError, MiaiError, WeightsError
-from miai_go.nets.encoder import load_encoder, positions_of
+from miai_go.nets.encoder import positions_of
 from miai_go.nets.inference import Ensemble, load_oracle
-from miai_go.nets.network import NetworkShape, WeightsHeader, build_network, save_weights
 from miai_go.rules.dead_stones import RefereeError
 from miai_go.rules.game import GoState
-from miai_go.search.forest import Forest, NetworkValuer, TreeSettings, shifted_values
+from miai_go.search.forest import NetworkValuer, shifted_values
 from miai_go.search.neural import PolicyPlayer
 from miai_go.search.player_parameters import NetworkParameters, PolicyParameters
 
@@ -35,21 +34,8 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def write(path: Path, *, komi: bool = False, owners: bool = True, score: bool = True) -> Path:
     """Write random weights for komi 6.5 to 7.5, with heads for owners and score if asked."""
-    values: dict[str, Any] = {"height": 1, "width": 8, "ownership": owners, "score": score}
-    parameters = {"komi": komi}
-    planes = load_encoder("zero", SIZE, parameters).planes
-    network = build_network("tower", NetworkShape(SIZE, planes), values, seed=3)
-    header = WeightsHeader(
-        network="tower",
-        network_parameters=values,
-        encoder="zero",
-        encoder_parameters=parameters,
-        size=SIZE,
-        planes=planes,
-        komi=(6.5, 7.5),
-    )
-    save_weights(path, network, header)
-    return path
+    heads = {"ownership": owners, "score": score}
+    return write_tower(path, SIZE, heads, encoder_parameters={"komi": komi}, komi=(6.5, 7.5))
 
 
 def state_at(moves: str, **parameters: Any) -> GoState:
@@ -178,19 +164,6 @@ def test_the_score_is_a_share_of_the_value(weights: Path, komi: float, points: f
     assert values_of(valuer, state) == pytest.approx(expected)
 
 
-class Counting:
-    """Values a leaf as if the game ended there, and likes all moves as much."""
-
-    def value_leaves(self, leaves: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        values = []
-        for row in range(len(leaves)):
-            margin = leaves.board(row).area_score() + 5.5
-            black = 0.7 * np.sign(margin) + 0.3 * np.tanh(margin / SIZE)
-            values.append(black if leaves.colors()[row] == 1 else -black)
-        logits = np.zeros((len(leaves), SIZE * SIZE + 1), np.float32)
-        return logits, np.array(values, np.float32)
-
-
 BLACK = [f"{column}{row}" for column in "BC" for row in range(1, 6)]
 WHITE = [*(f"D{row}" for row in range(1, 6)), "E2", "E4"]
 
@@ -211,17 +184,6 @@ def after_a_pass() -> Any:
     state = game.new_initial_state()
     state.apply_action(game.pass_action)
     return state
-
-
-@pytest.mark.parametrize(("weight", "best"), [(0.0, "pass"), (0.3, "A2")])
-def test_who_weighs_the_score_wins_by_more(weight: float, best: str) -> None:
-    state = after_a_pass()
-    forest = Forest(SIZE, 1, max_nodes=200_000)
-    forest.configure(0, TreeSettings(score_weight=weight))
-    forest.set_root(0, root_of(state))
-    forest.search(ONE, 400, Counting())
-    assert state.action_to_string(forest.tree(0).best()) == best
-    assert (forest.tree(0).proven > 0) == (weight == 0)
 
 
 def test_a_player_who_weighs_the_score_does_not_pass_yet(weights: Path) -> None:

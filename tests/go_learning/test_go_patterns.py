@@ -8,14 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.go_learning.slow_planes import SlowGame, own_true_eye
+from tests.go_learning.slow_planes import SlowGame, own_true_eye, positions_of
 
 from miai.errors import WeightsError
 from miai.tensors import TrainingRecord, read_tensors, write_tensors
 from miai_go.errors import DataError, TrainingError
-from miai_go.kernels import trail
 from miai_go.learning.training.rollout_policy import PatternReport, measure, train
-from miai_go.nets.encoder import Positions
 from miai_go.nets.patterns import PatternHeader, PatternPolicy
 
 SIZE = 5
@@ -47,16 +45,6 @@ def takes(game: SlowGame, action: int) -> bool:
     return bool(game.board.copy().play(action, game.color))
 
 
-def positions_of(games: list[list[int]], size: int = SIZE) -> Positions:
-    positions = Positions.room(size, len(games))
-    for row, actions in enumerate(games):
-        made = trail.extend_trail(
-            positions.words[row], positions.trails[row], np.array(actions, np.int16), False
-        )
-        assert made == len(actions)
-    return positions
-
-
 def some_policy(seed: int = 5) -> PatternPolicy:
     policy = PatternPolicy.untrained(SIZE)
     rng = np.random.default_rng(seed)
@@ -74,7 +62,7 @@ def trained() -> PatternPolicy:
 
 def test_untrained_it_plays_alike_what_is_legal_and_fills_no_eye() -> None:
     games = [play_random(seed, plies) for seed in range(6) for plies in (0, 7, 30, 55)]
-    shares = PatternPolicy.untrained(SIZE).probabilities(positions_of(games))
+    shares = PatternPolicy.untrained(SIZE).probabilities(positions_of(SIZE, games))
     assert shares.shape == (len(games), POINTS + 1)
     for actions, row in zip(games, shares, strict=True):
         game = SlowGame(SIZE)
@@ -91,8 +79,8 @@ def test_a_turned_position_has_the_turned_probabilities(symmetry: int) -> None:
     games = [play_random(seed, 9 + 4 * seed) for seed in range(8)]
     to_new = np.append(np.argsort(turn(np.arange(POINTS), symmetry)), POINTS)
     policy = some_policy()
-    plain = policy.probabilities(positions_of(games))
-    moved = policy.probabilities(positions_of([[int(to_new[a]) for a in g] for g in games]))
+    plain = policy.probabilities(positions_of(SIZE, games))
+    moved = policy.probabilities(positions_of(SIZE, [[int(to_new[a]) for a in g] for g in games]))
     np.testing.assert_allclose(moved[:, to_new], plain, rtol=1e-4)
     assert plain.max() > 3 * np.median(plain[plain > 0])  # the weights tell moves apart
 
@@ -112,7 +100,7 @@ def test_learning_finds_the_captures_and_measures_on_other_games(trained: Patter
     found, hit = 0, 0
     for game in games:
         position = SlowGame(SIZE)
-        shares = trained.probabilities(positions_of([game[:ply] for ply in range(50)]))
+        shares = trained.probabilities(positions_of(SIZE, [game[:ply] for ply in range(50)]))
         for ply, action in enumerate(game):
             if takes_any(position):
                 found += 1
@@ -128,7 +116,7 @@ def takes_any(game: SlowGame) -> bool:
 
 def test_measures_are_those_of_the_probabilities(trained: PatternPolicy) -> None:
     game = play_random(77, 40)
-    shares = trained.probabilities(positions_of([game[:ply] for ply in range(40)]))
+    shares = trained.probabilities(positions_of(SIZE, [game[:ply] for ply in range(40)]))
     made = shares[np.arange(40), game]
     report = measure(trained, [game], size=SIZE)
     assert report.unseen == 0

@@ -22,7 +22,8 @@ from tests.go_learning.go_sizes_small import (
     small_weights,
     write_sets,
 )
-from tests.go_learning.test_go_training import _interrupting, train
+from tests.go_learning.go_training_games import Interrupting
+from tests.go_learning.test_go_training import train
 
 from miai.errors import ConfigError, ParameterError, WeightsError
 from miai.parameters import build_parameters, describe_parameters
@@ -218,14 +219,6 @@ def test_the_komi_of_a_split_is_that_of_its_games(tmp_path: Path) -> None:
     assert (train.komi() > high).sum() <= 0.05 * len(train)
 
 
-def test_sizes_without_encoder_or_games_are_refused(tmp_path: Path) -> None:
-    write_sets(tmp_path, *SIZES)
-    with pytest.raises(DataError, match="games on 6x6 and 7x7, but the encoder is for 5x5"):
-        GoDataset(tmp_path, encoder=ZeroEncoder(5))
-    with pytest.raises(DataError, match="games of 5x5 to 7x7, where one size"):
-        _ = GoDataset(tmp_path).size
-
-
 def test_sgf_of_several_sizes_is_imported(tmp_path: Path) -> None:
     for size in (5, 6, 7):
         for game in games_of(size, 2):
@@ -290,7 +283,7 @@ def test_a_mixed_training_resumes_and_is_the_same_wherever_lessons_are_made(tmp_
     whole = train(config, tmp_path / "whole")
     plan = load_plan(config, SupervisedConfig, command="train sl", out=tmp_path / "broken")
     with pytest.raises(KeyboardInterrupt):
-        train_supervised(plan, journal=_interrupting(tmp_path / "broken", last=15))
+        train_supervised(plan, journal=Interrupting(tmp_path / "broken", step=15), ahead=0)
     resumed = train(config, tmp_path / "broken")
     on_device = train(config, tmp_path / "resident", "data.resident=true")
     assert tensors_at(whole.weights) == tensors_at(resumed.weights)

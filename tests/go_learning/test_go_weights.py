@@ -83,11 +83,6 @@ def test_the_same_network_makes_the_same_bytes(path: Path, tmp_path: Path) -> No
     assert again.read_bytes() == path.read_bytes()
 
 
-def test_another_size_is_refused(path: Path) -> None:
-    with pytest.raises(WeightsError, match="weights for 5x5, not for 9x9"):
-        load_weights(path, size=9)
-
-
 def test_a_truncated_file_is_refused(path: Path) -> None:
     whole = path.read_bytes()
     for length in (0, 1, 7, 8, 9, 200, len(whole) // 2, len(whole) - 1):

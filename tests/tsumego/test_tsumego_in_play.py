@@ -6,11 +6,13 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from time import process_time
 from typing import Any, cast
 
 import numpy as np
 import pytest
+from tests import size
 from tests.tsumego.drawn import empty_corner
 
 import miai
@@ -412,6 +414,34 @@ def test_wrong_advice_names_its_adviser(
 def test_a_wrong_adviser_is_refused_before_play(values: dict[str, Any], message: str) -> None:
     with pytest.raises(MiaiError, match=re.escape(message)):
         miai.make_agent("mcts", GoGame(GoParameters(board_size=5)), **values)
+
+
+COMMON = {
+    "commands/training.py",
+    "errors.py",
+    "learning/data/shard_files.py",
+    *(
+        f"learning/training/{name}.py"
+        for name in ("config_sections", "learner", "measuring", "run_folder", "training_run")
+    ),
+    "nets/network.py",
+    "search/advice.py",
+}
+"""What life and death imports from other rooms of Go, besides rules and SGF (docs/design.md)."""
+
+
+@pytest.mark.slow
+def test_life_and_death_and_the_rest_of_go_import_what_is_listed_and_nothing_else() -> None:
+    edges = size.imports(size.sources())
+    go = Path("plugins/go/miai_go")
+    inside = {path for path in edges if path.is_relative_to(go / "tsumego")}
+    assert len(inside) > 30
+    importers = {path for path in edges if path not in inside and edges[path] & inside}
+    assert importers == {go / "plugin.py"}
+    outside = set().union(*(edges[path] for path in inside)) - inside
+    ours = {path.relative_to(go) for path in outside if path.is_relative_to(go)}
+    assert {p.as_posix() for p in ours if p.parts[0] not in {"rules", "sgf"}} == COMMON
+    assert {path.parts[0] for path in outside if not path.is_relative_to(go)} == {"framework"}
 
 
 # -- what is loaded -------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from tests.tsumego.tiny_zones import held_zone
 from typer.testing import CliRunner
 
 from miai.errors import WeightsError
+from miai_go.rules.chains import chain_at, liberties_of
 from miai_go.tsumego.commands import network_commands, problem_commands, solve_command
 from miai_go.tsumego.kernels.traits import (
     ALWAYS,
@@ -95,15 +96,8 @@ def test_positions_that_a_search_met_are_of_the_zone_and_the_root_is_among_them(
     root = prover.begin(0)
     verdict = prover.ask(root).verdict
     met = prover.table_positions()
-    rows = list(
-        zip(
-            met.attackers.tolist(),
-            met.defenders.tolist(),
-            met.sides.tolist(),
-            met.bans.tolist(),
-            strict=True,
-        )
-    )
+    columns = (met.attackers, met.defenders, met.sides, met.bans)
+    rows = list(zip(*(column.tolist() for column in columns), strict=True))
     assert (root.attackers, root.defenders, 0, -1) in rows
     assert verdict != ProofVerdict.UNSOLVED
     within = (1 << len(zone.points)) - 1
@@ -121,7 +115,8 @@ def test_traits_are_counted_as_on_the_board() -> None:
         out = np.zeros((1, TRAITS), np.float32)
         attackers, defenders = np.array([[zone.attackers], [zone.defenders]], np.uint64)
         traits_of_all(zone.words, attackers, defenders, np.full(1, -1), out)
-        block, liberties = target_of(zone.stones.tolist(), zone.size, zone.target)
+        block = chain_at(zone.stones, zone.target, zone.size)
+        liberties = set(liberties_of(zone.stones, block, zone.size))
         within = set(zone.points)
         assert out[0, LIBERTIES] == len(liberties & within)
         assert out[0, SIZE] == len(block)
@@ -133,38 +128,13 @@ def test_traits_are_counted_as_on_the_board() -> None:
             assert out[0, trait] == (len(liberties & within) == count)
 
 
-def target_of(stones: list[int], size: int, target: int) -> tuple[set[int], set[int]]:
-    block, edge, liberties = {target}, [target], set()
-    while edge:
-        row, column = divmod(edge.pop(), size)
-        for r, c in ((row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)):
-            if not (0 <= r < size and 0 <= c < size) or r * size + c in block:
-                continue
-            if stones[r * size + c] == stones[target]:
-                block.add(r * size + c)
-                edge.append(r * size + c)
-            elif stones[r * size + c] == 0:
-                liberties.add(r * size + c)
-    return block, liberties
-
-
 @pytest.mark.slow
 def test_the_command_makes_a_network_that_can_be_read(tmp_path: Path) -> None:
     app = typer.Typer()
     network_commands.add_commands(app)
     path = tmp_path / "net.safetensors"
-    words = [
-        "ordering",
-        "--out",
-        str(path),
-        "--rounds",
-        "2",
-        "--positions",
-        "1000",
-        "--steps",
-        "50",
-    ]
-    done = CliRunner().invoke(app, [*words, "--width", "4", "--json"])
+    words = ["ordering", "--rounds", "2", "--positions", "1000", "--steps", "50"]
+    done = CliRunner().invoke(app, [*words, "--width", "4", "--json", "--out", str(path)])
     assert done.exit_code == 0, done.output
     message = json.loads(done.stdout)
     assert [fit["samples"] > 500 for fit in message["rounds"]] == [True, True]
