@@ -10,7 +10,6 @@ import pytest
 import miai
 from miai import Observation, Player, PlayerView, State
 from miai.api import renderer_for
-from miai.errors import IllegalActionError, InvalidActionError
 
 GAME = miai.load_game("kuhn_poker")
 
@@ -40,18 +39,6 @@ def test_counts_of_the_tree() -> None:
     movers = [s for s in all_states if s.current_player() >= 0]
     assert len(movers) == 6 * 4
     assert len({s.information_state_string(s.current_player()) for s in movers}) == 12
-
-
-def test_the_deal_is_chance_without_a_card_twice() -> None:
-    state = play()
-    assert state.current_player() == Player.CHANCE
-    assert state.chance_outcomes() == [(2, 1 / 3), (3, 1 / 3), (4, 1 / 3)]
-    state.apply_action(3)
-    assert state.chance_outcomes() == [(2, 1 / 2), (4, 1 / 2)]
-    with pytest.raises(IllegalActionError, match=r"action 3 \(Q\)"):
-        state.apply_action(3)
-    with pytest.raises(InvalidActionError, match="from 0 to 4, got 5"):
-        state.apply_action(5)
 
 
 def test_actions_have_names_that_do_not_depend_on_the_position() -> None:

@@ -11,7 +11,7 @@ import pytest
 from tests.seeds import seed_of_test
 
 import miai
-from miai.errors import ConformanceError, IllegalActionError, ParameterError
+from miai.errors import ConformanceError, ParameterError
 from miai.game import Player
 from miai.plugins.kinds import GAME
 from miai.plugins.registry import Registry
@@ -159,14 +159,6 @@ def test_names_of_actions_are_looked_up_in_silence(capfd: pytest.CaptureFixture[
     """OpenSpiel prints a line in C++ for each text that it does not give."""
     assert load("sheriff").action_text(0) == "0"
     assert capfd.readouterr() == ("", "")
-
-
-def test_an_illegal_action_is_refused_with_the_position() -> None:
-    state = load("tic_tac_toe").new_initial_state()
-    state.apply_action(4)
-    with pytest.raises(IllegalActionError, match="not legal") as error:
-        state.apply_action(4)
-    assert ".x." in str(error.value.position)
 
 
 # -- what is hidden -------------------------------------------------------------------------------
