@@ -69,8 +69,8 @@ def test_problems_are_listed_made_and_solved(
     message = {" ".join(words[1:3]): tell(words) for words in others}
     assert {"tsumego list", "tsumego generate", "solve problems.sgf"} <= set(message)
     assert "critical" in message["solve problems.sgf"]
-    shutil.copy("problems.sgf", "five.sgf")
-    again = tell(asked).replace("five.sgf", "problems.sgf")
+    shutil.copy("problems.sgf", "one.sgf")
+    again = tell(asked).replace("one.sgf", "problems.sgf")
     assert without_times(again) == without_times(message["solve problems.sgf"])
 
 
