@@ -3,8 +3,8 @@
 Draws places in the packages at random, changes each as an operator of Cosmic Ray says, and runs
 the tests of the part that it lies in: first the files that import the module, then all of
 ``make test PKG=PART``. Each worker edits a copy of the checkout. A failing test kills the mutant if
-the same test passes without the edit. The journal has a line for each mutant; a run that was
-interrupted goes on with it.
+the same test passes without the edit. The journal has a line for each mutant; an interrupted run
+continues from it.
 """
 
 from __future__ import annotations
@@ -181,9 +181,13 @@ def judge(mutant: Mutant, edited: Copy, clean: Copy) -> dict[str, Any]:
 def main() -> None:
     """Draw mutants and judge them."""
     parser = argparse.ArgumentParser(description="Make wrong edits that tests must notice.")
-    parser.add_argument("--count", type=int, default=100, help="mutants (default: 100)")
-    parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="of the draw")
-    parser.add_argument("--workers", type=int, default=2, help="copies (default: 2)")
+    parser.add_argument("--count", type=int, default=100, help="mutants to draw (default: 100)")
+    parser.add_argument(
+        "--seed", type=int, default=random.randrange(10**6), help="seed (default: random)"
+    )
+    parser.add_argument(
+        "--workers", type=int, default=2, help="mutants judged at once, each in a copy (default: 2)"
+    )
     options = parser.parse_args()
     folder = ROOT / ".mutants"
     folder.mkdir(exist_ok=True)

@@ -42,7 +42,7 @@ def processor() -> str:
 def commit() -> str:
     """Return the commit of this checkout, with a `+` for changed files; empty outside git.
 
-    Evidence that was written meanwhile is no change of what is measured.
+    Evidence written in the meantime does not change what is measured.
     """
     git = ["git", "-C", str(Path(__file__).parents[2])]
     changes = ["status", "--porcelain", "--", ".", ":!docs", ":!benchmarks/results"]

@@ -1,10 +1,10 @@
 """Evidence: what was measured, by which command, when, where and on which code.
 
 Each file of `benchmarks/results` is a section of a page: rows that commands measured, and notes on
-what was tried. `record` writes what a command has just measured into its row, and the pages anew:
-`docs/benchmarks.md` and `docs/quality.md` are made from the rows alone, and a row is marked as old
-when a file under it has changed since. `make format` makes the pages without measuring anything,
-and `make check` fails where a mark is missing.
+what was tried. `record` writes what a command has just measured into its row, and regenerates the
+pages: `docs/benchmarks.md` and `docs/quality.md` are made from the rows alone, and a row is marked
+as old when a file under it has changed since. `make format` makes the pages without measuring
+anything, and `make check` fails where a mark is missing.
 """
 
 from __future__ import annotations
