@@ -68,7 +68,7 @@ def draw(count: int, seed: int) -> Iterator[Mutant]:
     while len(drawn) < count:
         (path,) = generator.choices(files, weights)
         nodes = list(ast_nodes(get_ast_from_path(ROOT / path)))
-        unread = _annotations(path)
+        unread = _checked_by_mypy(path)
         places: dict[tuple[int, int], list[Mutant]] = {}
         for name, operator in plain.items():
             spots = (start for node in nodes for start, _ in operator.mutation_positions(node))
@@ -83,17 +83,34 @@ def draw(count: int, seed: int) -> Iterator[Mutant]:
                 yield generator.choice(places[place])
 
 
-def _annotations(path: Path) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """Return first and last place of each annotation: nothing reads ``int | None``."""
+def _checked_by_mypy(path: Path) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """Return first and last place of what no test could notice.
+
+    Nothing reads ``int | None`` in an annotation; ``frozen=True`` of a dataclass and
+    ``@abstractmethod`` refuse only what mypy refuses; ``@cache`` saves time alone.
+    """
     tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
-    found = []
+    parts: list[ast.expr | None] = []
     for node in ast.walk(tree):
-        for name in ("annotation", "returns"):
-            part = getattr(node, name, None)
-            if isinstance(part, ast.expr):
-                end = part.end_lineno or 0, part.end_col_offset or 0
-                found.append(((part.lineno, part.col_offset), end))
-    return found
+        parts += [getattr(node, name, None) for name in ("annotation", "returns")]
+        if isinstance(node, ast.ClassDef):
+            calls = [call for call in node.decorator_list if isinstance(call, ast.Call)]
+            words = [word for call in calls for word in call.keywords]
+            parts += [word.value for word in words if word.arg in ("frozen", "kw_only", "slots")]
+        if isinstance(node, ast.FunctionDef):
+            parts += [
+                name
+                for name in node.decorator_list
+                if isinstance(name, ast.Name) and name.id in ("abstractmethod", "cache")
+            ]
+    return [  # an @ is a part of its decorator
+        (
+            (part.lineno, max(0, part.col_offset - 1)),
+            (part.end_lineno or 0, part.end_col_offset or 0),
+        )
+        for part in parts
+        if isinstance(part, ast.expr)
+    ]
 
 
 # -- one mutant -----------------------------------------------------------------------------------
