@@ -10,9 +10,11 @@ others on the import path, as those of plugins are, need none unless they hide w
 from __future__ import annotations
 
 import atexit
+import io
 import json
 import os
 import selectors
+import signal
 import subprocess
 import sys
 import tempfile
@@ -48,8 +50,8 @@ def serve():
 
 request = serve()
 if request is not None:
-    for number, path in ((0, os.devnull), (1, request["out"]), (2, request["err"])):
-        file = os.open(path, os.O_RDWR)
+    for number, path in enumerate(request["files"]):
+        file = os.open(path, os.O_WRONLY if number else os.O_RDONLY)
         os.dup2(file, number)
         os.close(file)
     sys.stdin = open(0, encoding="utf-8", closefd=False)
@@ -90,16 +92,19 @@ class _Server:
         self._selector.register(self.process.stdout, selectors.EVENT_READ)
         atexit.register(self.close)
 
-    def run(self, request: Mapping[str, Any], timeout: float) -> int:
+    def start(self, request: Mapping[str, Any]) -> int:
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps(request) + "\n")
         self.process.stdin.flush()
-        child = self._line(60)
+        return self.line(60)
+
+    def run(self, request: Mapping[str, Any], timeout: float) -> int:
+        child = self.start(request)
         try:
-            return self._line(timeout)
+            return self.line(timeout)
         except TimeoutError:
             os.kill(child, 9)
-            self._line(60)
+            self.line(60)
             raise
 
     def close(self) -> None:
@@ -107,7 +112,7 @@ class _Server:
             self.process.stdin.close()
             self.process.wait()
 
-    def _line(self, timeout: float) -> int:
+    def line(self, timeout: float) -> int:
         if not self._selector.select(timeout):
             raise TimeoutError
         assert self.process.stdout is not None
@@ -117,6 +122,45 @@ class _Server:
 @cache
 def _server(*, learns: bool) -> _Server:
     return _Server(learns=learns)
+
+
+class TalkingMiai:
+    """``miai`` that is talked to over pipes, as with `subprocess.Popen`; one at a time."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._server = _server(learns=False)
+        self._status: int | None = None
+        with tempfile.TemporaryDirectory() as name:
+            files = [str(Path(name, each)) for each in ("in", "out", "err")]
+            for file in files:
+                os.mkfifo(file)
+            request = {"words": words, "cwd": str(Path.cwd()), "env": {**os.environ}, "paths": []}
+            self.pid = self._server.start({**request, "files": files})
+            self.stdin = io.FileIO(files[0], "w")
+            self.stdout, self.stderr = (io.BufferedReader(io.FileIO(file)) for file in files[1:])
+
+    def poll(self) -> int | None:
+        """Return the exit status, None as long as it runs."""
+        try:
+            return self.wait(0)
+        except TimeoutError:
+            return None
+
+    def wait(self, timeout: float = 60) -> int:
+        if self._status is None:
+            self._status = self._server.line(timeout)
+        return self._status
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def close(self) -> None:
+        """Kill it if it runs."""
+        self.send_signal(signal.SIGKILL)
+        self.wait()
+        for pipe in (self.stdin, self.stdout, self.stderr):
+            pipe.close()
 
 
 def run_miai(
@@ -150,7 +194,7 @@ def run_miai(
         err.touch()
         where = str(Path.cwd() if cwd is None else cwd)
         request = {"words": words, "cwd": where, "env": given, "paths": paths}
-        request |= {"out": str(out), "err": str(err)}
+        request |= {"files": [os.devnull, str(out), str(err)]}
         try:
             status = _server(learns=bool(LEARNING & {*words})).run(request, timeout)
         except TimeoutError:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import queue
 import re
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+
+from tests.warm_command import TalkingMiai
 
 from miai_go.gtp.engine_session import Session
 from miai_go.gtp.players import player_maker
@@ -29,27 +29,18 @@ class Engine:
     """The process, with its output read line by line as it comes."""
 
     def __init__(self, *options: str) -> None:
-        self.process = subprocess.Popen(
-            command_of(*options),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**os.environ, "NUMBA_NUM_THREADS": "1"},
-        )
+        self.process = TalkingMiai(["gtp", *options])
         self._lines: queue.Queue[str | None] = queue.Queue()
         self.thread = threading.Thread(target=self._read, daemon=True)
         self.thread.start()
 
     def _read(self) -> None:
-        assert self.process.stdout is not None
         for line in self.process.stdout:
             self._lines.put(line.decode().rstrip("\n"))
         self._lines.put(None)
 
     def send(self, data: bytes | str) -> None:
-        assert self.process.stdin is not None
         self.process.stdin.write(data.encode() if isinstance(data, str) else data)
-        self.process.stdin.flush()
 
     def line(self, seconds: float = SECONDS) -> str:
         line = self._lines.get(timeout=seconds)
@@ -72,7 +63,6 @@ class Engine:
         return self.ask(command), time.monotonic() - began
 
     def leave(self) -> int:
-        assert self.process.stdin is not None
         self.process.stdin.close()
         return self.process.wait(SECONDS)
 
@@ -83,12 +73,7 @@ def engine(*options: str) -> Iterator[Engine]:
     try:
         yield running
     finally:
-        running.process.kill()
-        running.process.wait()
-        for pipe in (running.process.stdin, running.process.stdout, running.process.stderr):
-            assert pipe is not None
-            if not pipe.closed:
-                pipe.close()
+        running.process.close()
 
 
 class Talk:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from pydantic import TypeAdapter
-from tests.warm_command import run_miai
+from tests.go_learning.go_commands import run
 
 from miai.errors import RecordError
 from miai.record_reader import read_record
@@ -19,6 +19,7 @@ from miai_go.learning.data.dataset import GoDataset
 from miai_go.learning.data.importing import read_record_game
 from miai_go.learning.data.shards import open_shards
 from miai_go.learning.data.stored_games import UNKNOWN, StoredGame
+from miai_tournaments.api import run_tournament
 
 _VISITS = TypeAdapter(list[tuple[int, int]])
 CONFIG = """
@@ -36,7 +37,7 @@ random_plies = 2
 [[players]]
 name = "tree"
 agent = "mcts"
-simulations = 60
+simulations = 30
 [[players]]
 name = "random"
 agent = "fast-random"
@@ -54,12 +55,9 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of three players, whose games were imported to ``set``."""
     folder = tmp_path_factory.mktemp("agents")
     (folder / "agents.toml").write_text(CONFIG)
-    for words in (
-        "tournament run agents.toml --out run --records jsonl --records sgf",
-        "go data import run/records --out set --size 7",
-    ):
-        done = run_miai(words.split(), cwd=folder)
-        assert done.returncode == 0, done.stderr
+    records = ('run.records=["jsonl", "sgf"]',)
+    run_tournament(folder / "agents.toml", folder / "run", overrides=records, executor="serial")
+    run("data", "import", folder / "run" / "records", "--out", folder / "set", "--size", "7")
     return folder
 
 
@@ -190,12 +188,9 @@ def test_a_bad_record_is_refused_with_its_reason(
 def test_games_beside_bad_records_are_imported(played: Path, tmp_path: Path) -> None:
     (tmp_path / "bad.jsonl").write_bytes(changed(played, moved(action=10**6)))
     (tmp_path / "good.jsonl").write_bytes(changed(played, lambda lines: None))
-    done = run_miai(
-        ["go", "data", "import", str(tmp_path), "--out", str(tmp_path / "set"), "--size", "7"]
-    )
-    assert done.returncode == 0, done.stderr
-    assert "1  bad:" in done.stdout
-    assert "1  written to" in done.stdout
+    output = run("data", "import", tmp_path, "--out", tmp_path / "set", "--size", "7")
+    assert "1  bad:" in output
+    assert "1  written to" in output
 
 
 def test_without_searches_a_record_has_no_policy_targets(played: Path) -> None:

@@ -10,10 +10,12 @@ import sys
 import time
 
 import pytest
-from tests.go_learning.gtp_controllers import SECONDS, command_of, engine
-from tests.warm_command import run_miai
+from tests.go_learning.gtp_controllers import command_of, engine
+from tests.warm_command import TalkingMiai, run_miai
 
 from miai import load_game, make_agent
+from miai.cli.app import build_app
+from miai.errors import MiaiError
 from miai.playing.match import play
 from miai.record import Termination
 
@@ -76,12 +78,12 @@ def test_a_script_that_comes_at_once_is_answered_line_by_line() -> None:
     """Its last move is searched to the end."""
     commands = ["protocol_version", "boardsize 5", "kata-analyze 10", "genmove b"]
     commands.append("gomill-explain_last_move")
-    with engine("--simulations", "20000", "--max-nodes", "20000") as running:
+    with engine("--simulations", "9000", "--max-nodes", "20000") as running:
         running.send("\n".join(commands))  # the end of input ends the last line
         assert running.leave() == 0
         answers = [running.response() for _ in commands]
         assert [answer[:1] for answer in answers] == ["="] * 5
-        assert "simulations 20000" in answers[-1]
+        assert "simulations 9000" in answers[-1]
 
 
 def test_analyses_grow_until_the_next_line_of_input() -> None:
@@ -119,24 +121,17 @@ def test_a_controller_that_leaves_stops_a_long_search(command: str, farewell: st
         time.sleep(0.3)
         assert running.process.poll() is None
         running.send(farewell)
-        assert running.process.stdin is not None
-        running.process.stdin.close()
-        assert running.process.wait(SECONDS) == 0
-        assert running.process.stderr is not None
+        assert running.leave() == 0
         assert running.process.stderr.read() == b""
 
 
 def test_a_controller_that_leaves_before_the_engine_is_up_leaves_no_search() -> None:
-    command = command_of("--simulations", "10000000", "--max-nodes", "20000")
-    process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
+    process = TalkingMiai(["gtp", "--simulations", "10000000", "--max-nodes", "20000"])
     process.stdin.write(b"genmove b\n")
     process.stdin.close()
     process.stdout.close()
-    assert process.wait(SECONDS) == 0
+    assert process.wait() == 0
+    process.close()
 
 
 def test_a_move_stays_within_its_clock() -> None:
@@ -178,17 +173,12 @@ def test_agent_output_does_not_reach_the_controller() -> None:
 
 
 def test_a_closed_pipe_to_the_controller_is_not_a_failure() -> None:
-    with subprocess.Popen(
-        command_of(*SMALL), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdout.close()
-        process.stdin.write(b"name\nname\n")
-        process.stdin.flush()
-        assert process.wait(60) == 0
-        assert process.stderr is not None
-        assert process.stderr.read() == b""
+    process = TalkingMiai(["gtp", *SMALL])
+    process.stdout.close()
+    process.stdin.write(b"name\nname\n")
+    assert process.wait() == 0
+    assert process.stderr.read() == b""
+    process.close()
 
 
 @pytest.mark.parametrize(
@@ -197,16 +187,22 @@ def test_a_closed_pipe_to_the_controller_is_not_a_failure() -> None:
         (("--agent", "mctss"), "no agent is called 'mctss' for go. Did you mean 'mcts'"),
         (("--simulatons", "5"), "Did you mean '--simulations'?"),
         (("--simulations",), "option '--simulations' needs a value"),
-        (("--boardsize", "99"), "game.board_size: 99 is too large; at most 25"),
         (("--agent", "human"), "is a person at a terminal"),
         (("5000",), "'5000' is not an option"),
         (("--agent", "alphago", "--tsumego", "solver"), 'is now adviser: "none", "network"'),
     ],
 )
-def test_wrong_options_are_reported_in_one_line(options: tuple[str, ...], output: str) -> None:
-    done = run_miai(["gtp", *options])
+def test_wrong_options_are_refused_in_one_line(options: tuple[str, ...], output: str) -> None:
+    with pytest.raises(MiaiError) as caught:
+        build_app()(["gtp", *options], standalone_mode=False)
+    assert output in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_wrong_game_is_reported_in_one_line_and_not_to_the_controller() -> None:
+    done = run_miai(["gtp", "--boardsize", "99"])
     assert done.returncode == 2
-    assert output in done.stderr
+    assert "game.board_size: 99 is too large; at most 25" in done.stderr
     assert done.stderr.count("\n") == 1
     assert done.stdout == ""
 

@@ -23,8 +23,8 @@ import torch
 from tests.go_learning.go_data_games import random_game
 from tests.go_learning.go_networks_small import small_file, stir
 from tests.go_learning.go_training_games import SIZE, Interrupting, rollout_games, supervised_config
-from tests.warm_command import run_miai
 
+from miai.cli.app import build_app
 from miai.errors import ConfigError, MiaiError
 from miai.tensors import read_tensors
 from miai_go.errors import TrainingError
@@ -503,16 +503,16 @@ def test_the_interval_of_a_calibration_is_that_of_resampled_games() -> None:
 @pytest.mark.parametrize(
     ("command", "config"),
     [
-        (("go", "train", "zero"), '[network]\nstart = "no-such-weights"\n'),
-        (("go", "train", "value"), '[game]\npolicy = ""\nplayer = "no-such-weights"\n'),
-        (("go", "tsumego", "train"), '[data]\nfolder = "no-such-set"\n'),
+        (("train", "zero"), '[network]\nstart = "no-such-weights"\n'),
+        (("train", "value"), '[game]\npolicy = ""\nplayer = "no-such-weights"\n'),
+        (("tsumego", "train"), '[data]\nfolder = "no-such-set"\n'),
     ],
 )
 def test_a_training_that_is_refused_leaves_no_folder(
-    tmp_path: Path, command: tuple[str, ...], config: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], config: str
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "x.toml").write_text(config)
-    done = run_miai([*command, "x.toml", "--out", "runs/x"], cwd=tmp_path, timeout=60)
-    assert done.returncode == 2
-    assert "no-such" in done.stderr
+    with pytest.raises(MiaiError, match="no-such"):
+        build_app()(["go", *command, "x.toml", "--out", "runs/x"], standalone_mode=False)
     assert [path.name for path in tmp_path.iterdir()] == ["x.toml"]
