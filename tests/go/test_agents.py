@@ -229,9 +229,9 @@ def test_the_tree_grows_while_the_opponent_thinks() -> None:
 def test_an_agent_keeps_within_its_clock() -> None:
     game = go(board_size=9)
     agent = miai.make_agent("mcts", game, simulations=10_000_000, seed=1)
-    control = TimeControl(kind="per-move", seconds=0.2, margin=3)
+    control = TimeControl(kind="per-move", seconds=0.1, margin=3)
     other = miai.make_agent("fast-random", game, seed=2)
-    record = miai.play(game, [agent, other], time_control=control, move_limit=6)
+    record = miai.play(game, [agent, other], time_control=control, move_limit=4)
     assert record.termination == "move-limit", record.detail
 
 

@@ -172,13 +172,13 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "open value": (b"(;SZ[9]\n;C[never ends", r"line 2: a property value's '\[' is not closed"),
     "escaped end": (b"(;SZ[9]C[\\])", "not closed"),
     "deep": (b"(;B[aa]" * 5000 + b")" * 5000, "variations inside each other"),
-    "deeper": (b"(" * 1_000_000, "variations inside each other"),
-    "many brackets": (b"(;C" + b"[" * 1_000_000, "line 1"),
-    "many nodes": (b"(" + b";" * 300_000 + b")", "more than 200000 nodes"),
-    "many values": (b"(;SZ[9]AB" + b"[aa]" * 600_000 + b")", "more than 500000 property values"),
+    "deeper": (b"(" * 50_000, "variations inside each other"),
+    "many brackets": (b"(;C" + b"[" * 100_000, "line 1"),
+    "many nodes": (b"(" + b";" * 200_001 + b")", "more than 200000 nodes"),
+    "many values": (b"(;SZ[9]AB" + b"[aa]" * 500_001 + b")", "more than 500000 property values"),
     "giant": (b"(;C[" + b"x" * 5_000_000 + b"])", "larger than"),
     "giant value": (b"(;C[" + b"x" * 300_000 + b"])", "longer than"),
-    "long line": (b"(;SZ[9]" + b";B[tt];W[tt]" * 6000 + b")", "more than 10000 moves"),
+    "long line": (b"(;SZ[9]" + b";B[tt];W[tt]" * 5001 + b")", "more than 10000 moves"),
     "size 26": (b"(;SZ[26])", r"SZ\[26\] is not a board size"),
     "size 0": (b"(;SZ[0])", "not a board size"),
     "size negative": (b"(;SZ[-9])", "not a board size"),
@@ -210,7 +210,7 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "handicap": (b"(;SZ[9]HA[many])", "HA"),
     "handicap negative": (b"(;SZ[9]HA[-3])", "not a handicap"),
     "handicap huge": (b"(;SZ[9]HA[" + b"9" * 5000 + b"])", "HA"),
-    "many lines": (b"(;SZ[9]" + b"(;B[aa])" * 20_000 + b")", "more than 10000 variations"),
+    "many lines": (b"(;SZ[9]" + b"(;B[aa])" * 10_001 + b")", "more than 10000 variations"),
 }
 
 

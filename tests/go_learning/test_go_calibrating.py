@@ -164,10 +164,10 @@ def test_values_that_are_no_tanh_of_a_layer_are_left_alone(network: nn.Module) -
         assert torch.equal(tensor, before[name])
 
 
-@pytest.mark.parametrize("factor", [0.1, 0.5, 1.5, 8.0])
+@pytest.mark.parametrize("factor", [0.1, 8.0])
 def test_shipped_networks_can_be_scaled(factor: float) -> None:
     path = find_weights("policy-7-13")
     loaded = load_weights(path, size=9)
     encoder = encoder_of(loaded.header, where="", size=9)
-    planes = own_games(loaded, encoder, 32, seed=2) * encoder.scales[:, None, None]
+    planes = own_games(loaded, encoder, 8, seed=2) * encoder.scales[:, None, None]
     scale_values(loaded.network, factor, torch.from_numpy(planes), where="")

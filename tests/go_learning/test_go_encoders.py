@@ -60,14 +60,14 @@ def slow_game(size: int, actions: list[int], half_komi: int = 0) -> SlowGame:
 
 
 def prefixes(size: int, seed: int, every: int) -> list[list[int]]:
-    game = random_game(size, 2 * size * size, seed)
+    game = random_game(size, min(2 * size * size, 100), seed)
     return [game[:ply] for ply in range(0, len(game), every)]
 
 
 @pytest.mark.parametrize("name", MAKERS)
 @pytest.mark.parametrize(
     ("size", "seeds", "every"),
-    [(1, 1, 1), (2, 1, 1), (3, 3, 1), (5, 4, 3), (7, 3, 5), (9, 2, 12), (13, 1, 110)],
+    [(1, 1, 1), (2, 1, 1), (3, 3, 1), (5, 3, 4), (7, 2, 9), (9, 1, 30), (13, 1, 80)],
 )
 def test_planes_are_those_of_the_definitions(name: str, size: int, seeds: int, every: int) -> None:
     for seed in range(seeds):
@@ -82,7 +82,7 @@ def test_planes_are_those_of_the_definitions(name: str, size: int, seeds: int, e
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_the_largest_board(name: str) -> None:
-    game = random_game(25, 60, 4)
+    game = random_game(25, 20, 4)
     planes = MAKERS[name](25).encode(positions_of(25, [game]))
     np.testing.assert_array_equal(
         planes[0].reshape(planes.shape[1], -1), SLOW[name](slow_game(25, game))

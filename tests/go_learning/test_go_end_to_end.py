@@ -248,7 +248,7 @@ def test_an_interrupted_round_ends_with_the_games_at_hand(tmp_path: Path) -> Non
 
     plan = zero_plan(tmp_path, "selfplay.games=20000", "selfplay.groups=2", "selfplay.workers=2")
     before = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, 1.0)
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
     began = time.monotonic()
     try:
         with pytest.raises(KeyboardInterrupt):

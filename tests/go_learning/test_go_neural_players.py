@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any, cast
@@ -32,14 +33,10 @@ from miai_go.search.tree_search import TreeSearch
 
 torch.set_num_threads(1)
 
-RULES: list[dict[str, Any]] = [
-    {"rules": "tromp-taylor"},
-    {"rules": "chinese", "dead_stones": "agreement"},
-    {"rules": "japanese"},
-]
 FP32: dict[str, Any] = {"network": {"precision": "fp32"}}
 
 
+@cache
 def write(folder: Path, size: int, *, heads: str = "both", encoder: str = "zero") -> Path:
     """Write random weights for boards of one size; return the file."""
     missing = {"both": {}, "policy": {"value": "none"}, "value": {"policy": "none"}}[heads]
@@ -76,8 +73,14 @@ def search_of(name: str, game: GoGame, folder: Path, **more: Any) -> Search:
 # -- games ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["policy", "alphago", "alphazero"])
-@pytest.mark.parametrize("rules", RULES, ids=lambda r: r["rules"])
+@pytest.mark.parametrize(
+    ("name", "rules"),
+    [
+        ("policy", {"rules": "tromp-taylor"}),
+        ("alphago", {"rules": "japanese"}),
+        ("alphazero", {"rules": "chinese", "dead_stones": "agreement"}),
+    ],
+)
 def test_players_keep_the_contract_of_agents(
     name: str, rules: dict[str, Any], folder: Path
 ) -> None:
@@ -86,36 +89,42 @@ def test_players_keep_the_contract_of_agents(
     check_agent(lambda g: miai.make_agent(name, g, **values), game, games=1, max_plies=12)
 
 
-@pytest.mark.parametrize("rules", ["tromp-taylor", "chinese", "japanese"])
-def test_they_play_each_other_to_the_end(rules: str, folder: Path) -> None:
+GUMBEL = {"search": {"kind": "gumbel", "considered": 4}}
+ROLLOUTS = {"leaf_value": {"kind": "mixed", "mix": 1.0}, "value": ""}
+
+
+@pytest.mark.parametrize(
+    ("rules", "black", "black_values", "white", "white_values"),
+    [
+        ("japanese", "alphazero", {}, "alphago", {}),
+        ("tromp-taylor", "alphago", ROLLOUTS, "alphazero", GUMBEL),
+        ("chinese", "policy", {"temperature": 1.0}, "alphago", {"leaf_value": "mixed"}),
+    ],
+)
+def test_they_play_each_other_to_the_end(
+    rules: str,
+    black: str,
+    black_values: dict[str, Any],
+    white: str,
+    white_values: dict[str, Any],
+    folder: Path,
+) -> None:
     game = go(board_size=5, rules=rules)
-    gumbel = {"search": {"kind": "gumbel", "considered": 4}}
-    pairs: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
-        ("alphazero", {}, "alphago", {}),
-        (
-            "alphago",
-            {"leaf_value": {"kind": "mixed", "mix": 1.0}, "value": ""},
-            "alphazero",
-            gumbel,
-        ),
-        ("policy", {"temperature": 1.0}, "alphago", {"leaf_value": "mixed"}),
+    agents = [
+        miai.make_agent(black, game, seed=1, **player_values(black, folder, 5, **black_values)),
+        miai.make_agent(white, game, seed=2, **player_values(white, folder, 5, **white_values)),
     ]
-    for black, black_values, white, white_values in pairs:
-        agents = [
-            miai.make_agent(black, game, seed=1, **player_values(black, folder, 5, **black_values)),
-            miai.make_agent(white, game, seed=2, **player_values(white, folder, 5, **white_values)),
-        ]
-        record = miai.play(game, agents)
-        assert record.loser is None, record.detail
-        state = game.new_initial_state()
-        for move in record.moves:
-            stones = state.board.stones().ravel().tolist()
-            if move.action < game.pass_action:
-                assert not fills_eye(stones, move.action, state.to_move + 1)
-            state.apply_action(move.action)
-        assert state.is_terminal()
-        for agent in agents:
-            agent.close()
+    record = miai.play(game, agents)
+    assert record.loser is None, record.detail
+    state = game.new_initial_state()
+    for move in record.moves:
+        stones = state.board.stones().ravel().tolist()
+        if move.action < game.pass_action:
+            assert not fills_eye(stones, move.action, state.to_move + 1)
+        state.apply_action(move.action)
+    assert state.is_terminal()
+    for agent in agents:
+        agent.close()
 
 
 # -- what they play -------------------------------------------------------------------------------

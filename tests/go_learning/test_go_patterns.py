@@ -56,7 +56,7 @@ def some_policy(seed: int = 5) -> PatternPolicy:
 def trained() -> PatternPolicy:
     policy = PatternPolicy.untrained(SIZE)
     record = TrainingRecord(command="tests", date="2026-11-21")
-    train(policy, [play_random(seed, 50) for seed in range(150)], size=SIZE, record=record)
+    train(policy, [play_random(seed, 50) for seed in range(100)], size=SIZE, record=record)
     return policy
 
 
@@ -92,10 +92,10 @@ def turn(flat: NDArray[np.int64], symmetry: int) -> NDArray[np.int64]:
 
 def test_learning_finds_the_captures_and_measures_on_other_games(trained: PatternPolicy) -> None:
     # The players capture where they can, at random otherwise: the policy must find that out.
-    games = [play_random(seed, 50) for seed in range(1000, 1030)]
+    games = [play_random(seed, 50) for seed in range(1000, 1012)]
     report = measure(trained, games, size=SIZE)
     blind = measure(PatternPolicy.untrained(SIZE), games, size=SIZE)
-    assert report.positions == blind.positions == 30 * 50
+    assert report.positions == blind.positions == 12 * 50
     assert report.cross_entropy < blind.cross_entropy - 0.15
     found, hit = 0, 0
     for game in games:
@@ -106,7 +106,7 @@ def test_learning_finds_the_captures_and_measures_on_other_games(trained: Patter
                 found += 1
                 hit += takes(position, int(shares[ply].argmax()))
             position.play(action)
-    assert found > 100
+    assert found > 40
     assert hit > 0.9 * found
 
 

@@ -20,15 +20,14 @@ from miai_go.nets.encoder import Encoder
 from miai_go.nets.encoders import AlphaGoEncoder, ZeroEncoder
 from miai_go.nets.network_parameters import AlphaGoEncoderParameters
 
-SEARCHED, RECORDED = rollout_games()[:20], rollout_games()[20:40]
-
 
 def games_of_both_kinds(encoder: Encoder) -> GoDataset:
     """Return games with policies, values and owners after games with nothing but moves."""
+    searched, recorded = rollout_games()[:20], rollout_games()[20:40]
     plain = [
-        replace(g, policy=None, weight=None, root_value=None, ownership=None) for g in RECORDED
+        replace(g, policy=None, weight=None, root_value=None, ownership=None) for g in recorded
     ]
-    rare_komi = [replace(game, half_komi=number) for number, game in enumerate(SEARCHED)]
+    rare_komi = [replace(game, half_komi=number) for number, game in enumerate(searched)]
     return GoDataset.of_shards([Shard.of(plain), Shard.of(rare_komi)], encoder=encoder)
 
 

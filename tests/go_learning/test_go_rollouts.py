@@ -100,9 +100,9 @@ def test_pattern_rollouts_agree_with_games_drawn_by_the_probabilities() -> None:
     positions = leaves()[:2]
     means = results(Rollouts(SIZE, policy), positions, seed=3)
     for row in range(2):
-        black = float(played_by(policy, positions, row, 500).mean())
+        black = float(played_by(policy, positions, row, 250).mean())
         mover = int(positions.colors()[row])
-        assert means[row] == pytest.approx(black if mover == 1 else -black, abs=0.15), row
+        assert means[row] == pytest.approx(black if mover == 1 else -black, abs=0.2), row
 
 
 @pytest.mark.parametrize("policy", [None, PatternPolicy.untrained(SIZE)])

@@ -255,7 +255,7 @@ def test_all_games_have_results_of_their_last_boards_on_the_smallest_boards() ->
     for tree in (PUCT, GUMBEL):
         for size in (2, 3):
             rules = rules_of(size=size, half_komi=0, simulations=20, tree=tree)
-            for game in self_played(rules, games=25, at_once=6, seed=size):
+            for game in self_played(rules, games=10, at_once=6, seed=size):
                 replayed(game)
                 assert ended(game, 40)
                 results.add(game.result)

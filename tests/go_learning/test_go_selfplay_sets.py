@@ -67,7 +67,7 @@ def test_a_failing_worker_stops_the_others(tmp_path: Path) -> None:
                 time.sleep(0.001)
             raise DataError("broken")
 
-    plan = plan_of(games_a_shard=20, simulations=100, full_share=1.0)
+    plan = plan_of(games_a_shard=20, simulations=40, full_share=1.0)
     counting = Counting(random_judge(SIZE, seed=1))
     play_set(plan, 20, [{SIZE: counting}], tmp_path / "whole")
     whole = len(calls)

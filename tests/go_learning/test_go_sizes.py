@@ -255,7 +255,7 @@ warm_steps = 2
 batch = 16
 
 [run]
-steps = 30
+steps = 20
 seed = 3
 threads = 1
 average = 0.9
@@ -346,16 +346,16 @@ def judges(*sizes: int) -> list[dict[int, Judged]]:
 
 
 def own_plan(**settings: Any) -> SelfPlayPlan:
-    values = {"weights": "judge", "size": [3, 4, 5], "komi": 0.5, "komi_spread": 1.0, "seed": 5}
+    values = {"weights": "judge", "size": [2, 3, 4], "komi": 0.5, "komi_spread": 1.0, "seed": 5}
     values |= {"simulations": 6, "fast_simulations": 2, "full_share": 0.4, "games_a_shard": 12}
     return SelfPlayPlan.model_validate({**values, **settings})
 
 
 def test_games_are_of_the_sizes_that_the_seed_draws(tmp_path: Path) -> None:
-    assert play_set(own_plan(), 30, judges(3, 4, 5), tmp_path) == 36, "whole rounds"
-    assert [path.name for path in sets_in(tmp_path)] == ["3x3", "4x4", "5x5"]
+    assert play_set(own_plan(), 30, judges(2, 3, 4), tmp_path) == 36, "whole rounds"
+    assert [path.name for path in sets_in(tmp_path)] == ["2x2", "3x3", "4x4"]
     data = GoDataset(tmp_path)
-    counts = np.bincount(data.board_sizes(), minlength=6)[3:]
+    counts = np.bincount(data.board_sizes(), minlength=5)[2:]
     assert counts.sum() == 36
     assert counts.min() >= 4, "about 12 of each"
     assert len(set(counts.tolist())) > 1, "drawn, not dealt"
@@ -375,28 +375,28 @@ def test_games_are_of_the_sizes_that_the_seed_draws(tmp_path: Path) -> None:
 
 
 def test_sets_of_several_sizes_are_resumed_with_any_number_of_workers(tmp_path: Path) -> None:
-    play_set(own_plan(), 36, 2 * judges(3, 4, 5), tmp_path / "whole")
+    play_set(own_plan(), 36, 2 * judges(2, 3, 4), tmp_path / "whole")
 
     def stop(games: int) -> None:
         if games >= 14:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        play_set(own_plan(), 24, 2 * judges(3, 4, 5), tmp_path / "parts", progress=stop)
+        play_set(own_plan(), 24, 2 * judges(2, 3, 4), tmp_path / "parts", progress=stop)
     before = len(GoDataset(tmp_path / "parts"))
     assert 14 <= before < 24
-    assert play_set(own_plan(), 24, judges(3, 4, 5), tmp_path / "parts") == 24 - before
-    assert play_set(own_plan(), 36, judges(3, 4, 5), tmp_path / "parts") == 12
-    assert play_set(own_plan(), 36, judges(3, 4, 5), tmp_path / "parts") == 0
-    for size in (3, 4, 5):
+    assert play_set(own_plan(), 24, judges(2, 3, 4), tmp_path / "parts") == 24 - before
+    assert play_set(own_plan(), 36, judges(2, 3, 4), tmp_path / "parts") == 12
+    assert play_set(own_plan(), 36, judges(2, 3, 4), tmp_path / "parts") == 0
+    for size in (2, 3, 4):
         whole, parts = (open_shards(tmp_path / n / f"{size}x{size}") for n in ("whole", "parts"))
         assert [s.manifest and s.manifest.columns for s in whole] == [
             s.manifest and s.manifest.columns for s in parts
         ]
     with pytest.raises(DataError, match="seed differ"):
-        play_set(own_plan(seed=6), 12, judges(3, 4, 5), tmp_path / "parts")
+        play_set(own_plan(seed=6), 12, judges(2, 3, 4), tmp_path / "parts")
     with pytest.raises(
-        DataError, match=r"3x3.000000: .* \(seed, size differ\); use another folder"
+        DataError, match=r"2x2.000000: .* \(seed, size differ\); use another folder"
     ):
         play_set(own_plan(size=[6, 7], seed=6), 12, judges(6, 7), tmp_path / "parts")
     assert not (tmp_path / "parts" / "6x6").exists()
@@ -404,4 +404,4 @@ def test_sets_of_several_sizes_are_resumed_with_any_number_of_workers(tmp_path: 
         play_set(own_plan(size=4), 12, judges(4), tmp_path / "parts")
     play_set(own_plan(size=4), 12, judges(4), tmp_path / "one")
     with pytest.raises(DataError, match="has games of one size"):
-        play_set(own_plan(), 12, judges(3, 4, 5), tmp_path / "one")
+        play_set(own_plan(), 12, judges(2, 3, 4), tmp_path / "one")

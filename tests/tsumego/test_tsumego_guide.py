@@ -60,7 +60,7 @@ NETS = {
 def test_verdicts_are_the_same_with_advice(name: str, master: Master) -> None:
     network, rng = NETS[name](), np.random.default_rng(8)
     other = 0
-    for _ in range(100):
+    for _ in range(40):
         zone = held_zone(rng, most_points=20, most_empty=9)
         for side in (0, 1):
             alone = Prover(zone, master=master)
@@ -69,7 +69,7 @@ def test_verdicts_are_the_same_with_advice(name: str, master: Master) -> None:
             assert ProofVerdict.UNSOLVED not in (first.verdict, second.verdict)
             assert first.verdict == second.verdict
             other += first.nodes != second.nodes
-    assert other > 20  # it is heeded
+    assert other > 8  # it is heeded
 
 
 def test_sums_that_run_over_prove_nothing() -> None:
@@ -88,7 +88,7 @@ def test_the_shipped_network_is_the_built_file() -> None:
 
 def test_the_shipped_network_spares_most_positions() -> None:
     network, logs = OrderingNet.read(ORDERING), []
-    for seed in range(100, 125):
+    for seed in range(100, 108):
         zone = fight(seed, 11)
         for side in (0, 1):
             logs.append(np.log(ask(zone, side).nodes / ask(zone, side, network).nodes))
