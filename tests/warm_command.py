@@ -10,6 +10,7 @@ others on the import path, as those of plugins are, need none unless they hide w
 from __future__ import annotations
 
 import atexit
+import contextlib
 import io
 import json
 import os
@@ -22,6 +23,9 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest import mock
+
+from miai.cli.main import main
 
 SERVER = """
 import contextlib, gc, json, os, runpy, sys
@@ -201,6 +205,22 @@ def run_miai(
             raise subprocess.TimeoutExpired(command, timeout) from None
         output = [path.read_bytes().decode().replace("\r\n", "\n") for path in (out, err)]
     return subprocess.CompletedProcess(command, status, *output)
+
+
+def call_miai(words: Sequence[str], *, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run ``miai`` in this process, for tests that are not about processes and type nothing."""
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        contextlib.chdir(cwd or Path.cwd()),
+        mock.patch.object(sys, "argv", ["miai", *words]),
+    ):
+        try:
+            main()
+        except SystemExit as end:
+            status = int(end.code or 0)
+    return subprocess.CompletedProcess(words, status, out.getvalue(), err.getvalue())
 
 
 def _more_paths(environment: Mapping[str, str]) -> list[str] | None:

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.warm_command import run_miai
+from tests.warm_command import call_miai, run_miai
 
 from miai.errors import ConfigError
 from miai.plain import listed, parse_assignment, parse_value
@@ -63,32 +63,32 @@ def test_long_lists_are_cut() -> None:
     assert listed(["a", "b", "c"], limit=3) == "a, b and c"
     assert listed(["a", "b", "c", "d"], limit=2) == "a, b and 2 more"
     many = ("play", "goofspiel", "--set", "players=10", "--set", "num_cards=2")
-    stranger = miai(*many, "--stranger", "random").stderr
+    stranger = call_miai([*many, "--stranger", "random"]).stderr
     assert "is played by player1, player2, " in stranger
     assert "player8 and 2 more." in stranger
-    assert miai(*many, "stranger").stderr.endswith(
+    assert call_miai([*many, "stranger"]).stderr.endswith(
         "--player1 human --player2 mcts --player3 mcts --player4 mcts ... --player10 mcts\n"
     )
 
 
 def test_listings_show_parameters_defaults_and_units() -> None:
-    rows = json.loads(miai("list", "agents", "--game", "go", "--json").stdout)
+    rows = json.loads(call_miai(["list", "agents", "--game", "go", "--json"]).stdout)
     (mcts,) = [row for row in rows if row["name"] == "mcts"]
     assert mcts["game"] == "go"
     parameters = {row["name"]: row for row in mcts["parameters"]}
     assert parameters["simulations"]["default"] == 1000
-    text = miai("list", "agent", "mcts", "--game", "go").stdout
+    text = call_miai(["list", "agent", "mcts", "--game", "go"]).stdout
     assert "simulations" in text
     assert "default 1000" in text
 
 
 @pytest.mark.parametrize("word", ["game", "searches"])
 def test_kinds_may_be_named_in_the_plural(word: str) -> None:
-    assert miai("list", word).returncode == 0
+    assert call_miai(["list", word]).returncode == 0
 
 
 def test_kinds_are_listed() -> None:
-    assert {"game", "agent", "search"} <= set(json.loads(miai("list", "--json").stdout))
+    assert {"game", "agent", "search"} <= set(json.loads(call_miai(["list", "--json"]).stdout))
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_kinds_are_listed() -> None:
     ],
 )
 def test_a_mistake_gets_one_message_and_status_2(words: tuple[str, ...], message: str) -> None:
-    done = miai(*words)
+    done = call_miai(words)
     assert done.returncode == 2, done.stderr
     assert message in done.stderr
     assert "Traceback" not in done.stderr
@@ -158,14 +158,14 @@ def test_a_mistake_gets_one_message_and_status_2(words: tuple[str, ...], message
     ],
 )
 def test_wrong_usage_is_explained_with_status_2(words: tuple[str, ...], message: str) -> None:
-    done = miai(*words)
+    done = call_miai(words)
     assert done.returncode == 2
     assert message in done.stderr
     assert done.stderr.startswith("Usage: miai ")
 
 
 def test_the_version_is_printed() -> None:
-    done = miai("--version")
+    done = call_miai(["--version"])
     assert (done.returncode, done.stderr) == (0, "")
     assert re.fullmatch(r"miai \d+\.\d+\.\d+\n", done.stdout)
 
@@ -237,7 +237,7 @@ def test_ctrl_c_while_a_game_is_loaded(
 
 
 def test_plugins_are_listed() -> None:
-    rows = json.loads(miai("plugins", "list", "--json").stdout)
+    rows = json.loads(call_miai(["plugins", "list", "--json"]).stdout)
     assert {"classics", "go", "miai", "tournaments"} <= {row["name"] for row in rows}
     off = json.loads(miai("plugins", "list", "--json", MIAI_DISABLE_PLUGINS="go").stdout)
     assert {row["name"]: row["state"] for row in off}["go"] == "disabled"
@@ -258,7 +258,7 @@ def test_a_closed_output_pipe_is_not_an_error() -> None:
 def test_a_game_is_played_and_recorded(tmp_path: Path) -> None:
     file = tmp_path / "game.jsonl"
     words = ("play", "tic_tac_toe", "--x", "mcts", "--o=random", "--x.simulations", "200")
-    done = miai(*words, "--record", str(file), "--quiet", "--seed", "3")
+    done = call_miai([*words, "--record", str(file), "--quiet", "--seed", "3"])
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(("x wins: ", "o wins: ", "a draw: "))
     head = json.loads(file.read_text().splitlines()[0])

@@ -35,9 +35,9 @@ HIDDEN = ("phantom_tic_tac_toe", "kuhn_poker")
 
 @pytest.mark.parametrize("name", GAMES)
 def test_good_games_pass(name: str) -> None:
-    report = check_game(miai.load_game(name), games=5)
-    assert report.games == 5
-    assert report.positions > 5 * 4
+    report = check_game(miai.load_game(name), games=2)
+    assert report.games == 2
+    assert report.positions > 2 * 4
     assert (report.beliefs > 0) == (name in HIDDEN)
     assert report.skipped == ()
 
@@ -46,7 +46,7 @@ def test_good_games_pass(name: str) -> None:
 def test_a_broken_game_is_caught_by_the_right_rule(name: str) -> None:
     broken = BROKEN[name]
     with pytest.raises(ConformanceError) as caught:
-        check_game(broken.make(), **{"games": 3, **broken.options})
+        check_game(broken.make(), **{"games": 1, **broken.options})
     assert broken.rule in caught.value.rules, caught.value
 
 
@@ -54,7 +54,7 @@ def test_every_rule_of_games_has_a_game_that_breaks_it() -> None:
     assert {broken.rule for broken in BROKEN.values()} == set(GAME_RULES)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_actions_that_depend_on_what_is_hidden_are_found_where_play_does_not_meet_them(
     seed: int,
 ) -> None:
@@ -89,7 +89,7 @@ def test_the_check_finds_what_belief_search_refuses() -> None:
 
 def test_the_list_of_actions_may_carry_information() -> None:
     """Where its information state has what the list tells, nothing depends on what is hidden."""
-    assert check_game(TellsWhatIsBarred(), games=3).beliefs > 5
+    assert check_game(TellsWhatIsBarred(), games=1).beliefs > 5
 
 
 @pytest.mark.parametrize("name", game_names())
@@ -103,7 +103,7 @@ def test_no_shipped_game_has_actions_that_depend_on_what_is_hidden(name: str) ->
 def test_the_error_lists_rule_seed_and_reproducing_actions() -> None:
     broken = BROKEN["SerialisesWithoutRefusals"]
     with pytest.raises(ConformanceError) as caught:
-        check_game(broken.make(), seed=3, games=3)
+        check_game(broken.make(), seed=3, games=1)
     (violation,) = caught.value.violations
     assert violation.rule == "serialise"
     assert f"seed 3, actions {list(violation.actions)}" in str(caught.value)
@@ -123,7 +123,7 @@ def test_all_broken_rules_are_listed_once() -> None:
 def test_the_same_seed_finds_the_same() -> None:
     def found(seed: int) -> str:
         with pytest.raises(ConformanceError) as caught:
-            check_game(BROKEN["TellsTheHiddenMove"].make(), seed=seed, games=2)
+            check_game(BROKEN["TellsTheHiddenMove"].make(), seed=seed, games=1)
         return str(caught.value)
 
     assert found(5) == found(5)
@@ -156,7 +156,7 @@ class Leaning(EnumeratedBelief):
 @pytest.mark.parametrize("seed", range(3))
 def test_an_honest_belief_is_not_accused(seed: int) -> None:
     game = miai.load_game("phantom_tic_tac_toe")
-    check_game(game, seed=seed, games=3, belief=Leaning)
+    check_game(game, seed=seed, games=2, belief=Leaning)
 
 
 # -- agents -----------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import re
@@ -15,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.warm_command import run_miai
+from tests.warm_command import call_miai, run_miai
 
 from miai.errors import MissingExtraError
 from miai.parameters import ConfigFile
@@ -113,18 +112,17 @@ PACKAGES = {
 }
 COMES_WITH = {"llvmlite": "numba", "pydantic_core": "pydantic"}
 """Modules that are part of a library that is required."""
+IMPORT = re.compile(
+    r"(?m)^ *(?:import (\w+)[\w.]*(?: as \w+)?(?:  #.*)?$|from (\w+)[\w.]* import )"
+)
 
 
 def imported(package: Path) -> set[str]:
     """Return the top-level third-party modules that a package imports anywhere."""
-    modules = set()
+    tops = set()
     for file in package.rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-            if isinstance(node, ast.Import):
-                modules |= {alias.name for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                modules.add(node.module)
-    tops = {module.partition(".")[0] for module in modules}
+        for found in IMPORT.finditer(file.read_text("utf-8")):
+            tops.add(found[1] or found[2])
     return {top for top in tops - sys.stdlib_module_names if not top.startswith("miai")}
 
 
@@ -151,7 +149,7 @@ def test_what_is_imported_is_required_or_in_an_extra(package: str) -> None:
 
 @pytest.mark.parametrize("words", [(), ("tournament",), ("tournament", "run"), ("go", "train")])
 def test_help_has_a_short_option(words: tuple[str, ...]) -> None:
-    short, long = (run_miai([*words, option]) for option in ("-h", "--help"))
+    short, long = (call_miai([*words, option]) for option in ("-h", "--help"))
     assert short.returncode == 0
     assert short.stdout == long.stdout
     assert "-h, --help" in short.stdout
@@ -161,19 +159,19 @@ def test_help_has_a_short_option(words: tuple[str, ...]) -> None:
     ("kind", "plural"), [("game", "games"), ("search", "searches"), ("bounds", "bounds")]
 )
 def test_a_list_names_the_command_for_one_component(kind: str, plural: str) -> None:
-    assert run_miai(["list", kind]).stdout.splitlines()[-1].endswith(f"miai list {plural} NAME")
+    assert call_miai(["list", kind]).stdout.splitlines()[-1].endswith(f"miai list {plural} NAME")
 
 
 def test_lists_are_short_and_one_component_is_in_full() -> None:
-    games = run_miai(["list", "games"]).stdout.splitlines()
+    games = call_miai(["list", "games"]).stdout.splitlines()
     assert games[-1] == "Parameters of one: miai list games NAME"
     assert games[-2] == ""
     assert all("  [" in line and not line.startswith(" ") for line in games[:-2])
-    one = run_miai(["list", "games", "tic_tac_toe"]).stdout.splitlines()
+    one = call_miai(["list", "games", "tic_tac_toe"]).stdout.splitlines()
     assert one[0] == next(line for line in games if line.startswith("tic_tac_toe: "))
-    go = run_miai(["list", "games", "go"]).stdout
+    go = call_miai(["list", "games", "go"]).stdout
     assert "    komi   " in go
-    unknown = run_miai(["list", "games", "gi"])
+    unknown = call_miai(["list", "games", "gi"])
     assert unknown.returncode == 2
     assert unknown.stderr.startswith("miai: no game is called 'gi'. Known: go, ")
 
@@ -206,20 +204,25 @@ def test_the_shell_completes_names(line: str, expected: list[str]) -> None:
 # A config of another kind
 
 
+LEARNING = (  # whose commands import torch
+    ("go train sl", "go-zero-5x5.toml", "AlphaGo Zero's loop; use `miai go train zero"),
+    ("go train zero", "go-rl.toml", "a training by policy gradient; use `miai go train rl"),
+    ("go tsumego train", "swiss.toml", "a tournament; use `miai tournament run"),
+)
+
+
 @pytest.mark.parametrize(
     ("command", "config", "right"),
     [
         ("tournament run", "go-sl.toml", "a supervised training; use `miai go train sl"),
         ("compare", "quickstart.toml", "a tournament; use `miai tournament run"),
-        ("go train sl", "go-zero-5x5.toml", "AlphaGo Zero's loop; use `miai go train zero"),
-        ("go train zero", "go-rl.toml", "a training by policy gradient; use `miai go train rl"),
-        ("go tsumego train", "swiss.toml", "a tournament; use `miai tournament run"),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in LEARNING),
     ],
 )
 def test_a_config_of_another_kind_names_its_command(
     command: str, config: str, right: str, tmp_path: Path
 ) -> None:
-    done = run_miai([*command.split(), str(CONFIGS / config)], cwd=tmp_path)
+    done = call_miai([*command.split(), str(CONFIGS / config)], cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.startswith(f"miai: {CONFIGS / config}: is the config of {right}")
     assert not list(tmp_path.iterdir())

@@ -13,7 +13,6 @@ pyspiel = pytest.importorskip("pyspiel", reason="needs the extra bench: open_spi
 
 import numpy as np  # noqa: E402 - after the skip
 from open_spiel.python.algorithms import ismcts, mcts  # noqa: E402
-from scipy.stats import chi2_contingency  # noqa: E402
 
 from miai import State  # noqa: E402
 from miai.clock import ClockReading, TimeControl  # noqa: E402
@@ -114,6 +113,8 @@ SITUATIONS = [
 def test_choices_are_as_frequent_as_in_openspiel(
     name: str, moves: tuple[int, ...], seeds: int, simulations: int
 ) -> None:
+    from scipy.stats import chi2_contingency  # half a second
+
     game = OpenSpielGame(name)
     ours = our_choices(game, moves, seeds=seeds, simulations=simulations)
     theirs = their_choices(game, moves, seeds=seeds, simulations=simulations)

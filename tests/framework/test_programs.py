@@ -11,7 +11,7 @@ from typing import Any
 
 import psutil
 import pytest
-from tests.warm_command import run_miai
+from tests.warm_command import call_miai
 
 import miai
 from miai.agent import Decision, RandomAgent
@@ -387,7 +387,7 @@ agent = "random"
 
 
 def command_line(*words: str) -> str:
-    done = run_miai(words)
+    done = call_miai(words)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -404,7 +404,7 @@ def test_a_bare_file_name_is_told_from_a_component(tmp_path: Path) -> None:
         (["tic_tac_toe", "--x", "race.sh"], "write --x ./race.sh\n"),
         (["tic_tac_toe", "--x", "race.sh --fast 1"], 'write --x "./race.sh --fast 1"\n'),
     ]:
-        done = run_miai(["play", *words], cwd=tmp_path)
+        done = call_miai(["play", *words], cwd=tmp_path)
         assert done.returncode == 2
         assert done.stderr.endswith(said)
     config = """
@@ -420,7 +420,7 @@ def test_a_bare_file_name_is_told_from_a_component(tmp_path: Path) -> None:
         agent = "random"
     """
     (tmp_path / "race.toml").write_text(config)
-    done = run_miai(["tournament", "run", "race.toml"], cwd=tmp_path)
+    done = call_miai(["tournament", "run", "race.toml"], cwd=tmp_path)
     assert 'write program = ["./race.sh"] instead of the name\n' in done.stderr
     assert 'write program = ["./race.sh"] instead of the agent\n' in done.stderr
 

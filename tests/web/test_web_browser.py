@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
-from tests.web.server import begin, both_looks, wait
+from tests.web.server import TWO_LOOKS, begin, both_looks, wait
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 pytestmark = pytest.mark.engine("chromium")
 slow = pytest.mark.soak
+narrow_first = pytest.mark.parametrize(
+    "look", [pytest.param(TWO_LOOKS[0], marks=pytest.mark.slow), TWO_LOOKS[1]], ids=str
+)
 
 
 def shown(page: Page) -> int:
@@ -64,17 +67,6 @@ def test_a_mistake_is_seen_wherever_its_field_is(
     expect(page.locator("[aria-invalid=true]:focus")).to_have_count(1)
 
 
-def test_ranges_and_choices_are_those_of_the_parameters(page: Page, address: str) -> None:
-    page.goto(f"{address}/games/go")
-    expect(page.locator("[id='game.board_size-help']")).to_have_text(
-        "Points on a side (1 to 25 points)", use_inner_text=True
-    )
-    assert page.inner_text("[id='game.komi-help']").endswith("(-625 to 625 points)")
-    options = page.locator("[name='game.suicide'] option")
-    assert options.evaluate_all("all => all.map((each) => each.value)") == ["", "true", "false"]
-    assert page.get_attribute("[name='game.max_moves']", "max") == "10000"
-
-
 def test_who_takes_the_other_side_leaves_its_own_to_the_opponent(page: Page, address: str) -> None:
     page.goto(f"{address}/games/tic_tac_toe")
     page.select_option("[name='players.1.agent']", "random")
@@ -84,7 +76,7 @@ def test_who_takes_the_other_side_leaves_its_own_to_the_opponent(page: Page, add
     wait(page, "frame.turn && frame.number > 1")
 
 
-@both_looks
+@narrow_first
 def test_no_page_is_wider_than_the_window(page: Page, address: str) -> None:
     for path in ("/", "/games/go", "/games/rbc"):
         page.goto(f"{address}{path}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 
@@ -211,6 +212,16 @@ def test_a_list_of_points_needs_no_quotes(visitor: Browser, points: str) -> None
 
 
 CLOCK = {"clock__kind": "absolute", "clock__seconds": "300"}
+
+
+def test_ranges_and_choices_are_those_of_the_parameters(visitor: Browser) -> None:
+    form = visitor.ask("/games/go").text
+    said = dict(re.findall(r'id="game\.(\w+)-help"[^>]*>([^<]*)<', form))
+    assert said["board_size"].strip() == "Points on a side (1 to 25 points)"
+    assert said["komi"].strip().endswith("(-625 to 625 points)")
+    (choices,) = re.findall(r'<select[^>]* name="game\.suicide".*?</select>', form, re.DOTALL)
+    assert re.findall(r'<option value="(\w*)"', choices) == ["", "true", "false"]
+    assert re.search(r'<input[^>]* name="game\.max_moves"[^>]* max="10000"', form)
 
 
 def test_both_clocks_are_shown_and_the_mover_s_runs(browser: Browser) -> None:

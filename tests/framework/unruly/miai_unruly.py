@@ -94,11 +94,6 @@ def _bad_exception(agent: Unruly) -> None:
     raise UnspeakableError
 
 
-def _hang(agent: Unruly) -> None:
-    while True:
-        pass
-
-
 def _hang_in_regex(agent: Unruly) -> None:
     re.match(r"(a|a)*$", "a" * 200 + "b")  # compiled, and never lets go of the interpreter lock
 
@@ -169,16 +164,6 @@ def _twice(agent: Unruly) -> None:
     """Answer now; the host's own answer to the same question is the second one."""
     agent.how = "nothing"
     os.write(int(sys.argv[2]), _frame(_ok(action=agent.view.legal_actions[0])))
-
-
-def _ahead(agent: Unruly) -> None:
-    """Answer this question and the next one, that has not been asked."""
-    number, action = _question(), agent.view.legal_actions[0]
-    for question in (number, number + 1):
-        ok = {"action": action, "resign": False, "statistics": {}}
-        body = json.dumps({"id": question, "ok": ok, "cpu": 0.0}).encode()
-        os.write(int(sys.argv[2]), _frame(body))
-    time.sleep(1000)
 
 
 def _question() -> int:
@@ -267,15 +252,10 @@ def _reads(name: str) -> str:
         return type(error).__name__
 
 
-def _sys_exit(agent: Unruly) -> None:
-    sys.exit(4)
-
-
 WAYS: dict[str, Callable[[Unruly], Any]] = {
     "nothing": lambda agent: None,
     "raise": _raise,
     "bad_exception": _bad_exception,
-    "hang": _hang,
     "hang_in_regex": _hang_in_regex,
     "hang_in_c": _hang_in_c,
     "hang_deaf": _hang_deaf,
@@ -283,18 +263,15 @@ WAYS: dict[str, Callable[[Unruly], Any]] = {
     "flood": _flood,
     "flood_in_c": _flood_in_c,
     "flood_answer": _statistics("x" * 2_000_000),
-    "flood_answer_bare": _raw(b"\x7f\xff\xff\xff"),
     "background": _background,
     "glutton": _glutton,
     "whereabouts": _whereabouts,
     "spy": _spy,
     "exit": _exit,
-    "sys_exit": _sys_exit,
     "sigkill": _die(signal.SIGKILL),
     "segfault": _segfault,
     "close_pipes": _close_pipes,
     "twice": _twice,
-    "ahead": _ahead,
     "engine": _engine,
     "engine_alone": _engine_alone,
     "print": _print,
@@ -304,18 +281,9 @@ WAYS: dict[str, Callable[[Unruly], Any]] = {
     "object_statistics": _statistics(object()),
     "nan_statistics": _statistics([float("nan"), float("inf")]),
     "say_garbage": _raw(b"Segmentation fault (just kidding)\n"),
-    "say_text": _say(b"hello"),
     "say_list": _say(b"[1, 2, 3]"),
-    "say_nested": _say(b"[" * 50_000 + b"]" * 50_000),
-    "say_nan": _say(b'{"id": ID, "ok": {"action": NaN}, "cpu": 0}'),
     "say_wrong_id": _say(b'{"id": 9999999, "ok": {}, "cpu": 0}'),
-    "say_nothing": _say(b'{"id": ID}'),
-    "say_bad_error": _say(b'{"id": ID, "error": "bad"}'),
-    "say_float_action": _say(lambda: _ok(action=1.0)),
-    "say_huge_action": _say(lambda: _ok(action=10**400)),
-    "say_text_resign": _say(lambda: _ok(resign="no")),
     "say_huge_cpu": _say(lambda: _ok(cpu=10**400)),
-    "say_negative_cpu": _say(lambda: _ok(cpu=-1.0)),
 }
 
 
