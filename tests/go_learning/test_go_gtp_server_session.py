@@ -361,6 +361,7 @@ def test_network_searches_report_priors_and_scores() -> None:
     assert "scoreMean 1.5000 scoreLead 1.5000 prior 0.250000" in line
     assert "move B1 visits 1" in line
     assert "prior 0.500000" in line
+    assert talk.ok("kata-analyze maxmoves 0").split("\n")[-1].count("info move") == 1
     output = talk.ok("kata-analyze minmoves 26").split("\n")[-1]
     assert output.count("info move") == 26
     assert sum(map(float, re.findall(r"prior (\S+)", output))) == pytest.approx(1.0, abs=1e-4)
