@@ -160,7 +160,7 @@ def test_no_clock_shows_less_than_nothing(control: TimeControl, moves: list[floa
         assert reading.main >= 0
         assert reading.limit >= 0
         assert reading.periods >= (control.kind == "byo-yomi")
-    assert clock.spent == sum(moves)
+    assert clock.spent == pytest.approx(sum(moves))  # since Python 3.12 sum() rounds less
 
 
 @settings(deadline=None)
