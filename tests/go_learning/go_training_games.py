@@ -34,7 +34,7 @@ def rollout_games(count: int = 60, seed: int = 7) -> tuple[StoredGame, ...]:
         half_komi=15,
         max_moves=60,
         tree=TreeSettings(rollouts=1, mix=1.0),
-        simulations=40,
+        simulations=20,
         noise_share=0.25,
         warm_moves=6,
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import queue
 import re
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -19,10 +18,6 @@ from miai_go.gtp.session_commands import answer
 
 FEW = {"simulations": 20, "max_nodes": 20_000}
 SECONDS = 60.0
-
-
-def command_of(*options: str) -> list[str]:
-    return [sys.executable, "-m", "miai", "gtp", *options]
 
 
 class Engine:

@@ -75,7 +75,7 @@ PIECES = [
 ]  # fmt: skip
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=12), st.integers(0, 2**32))
 def test_scanner_and_full_reader_agree(pieces: list[bytes], seed: int) -> None:
     rng = random.Random(seed)

@@ -86,7 +86,7 @@ def test_players_keep_the_contract_of_agents(
 ) -> None:
     game = go(board_size=5, **rules)
     values = player_values(name, folder, 5)
-    check_agent(lambda g: miai.make_agent(name, g, **values), game, games=1, max_plies=12)
+    check_agent(lambda g: miai.make_agent(name, g, **values), game, games=1, max_plies=8)
 
 
 GUMBEL = {"search": {"kind": "gumbel", "considered": 4}}
@@ -311,9 +311,9 @@ def test_seconds_end_a_search(search: str, folder: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(TreeSearch, "_only_time_limits", lambda _search: False)
     game = go(board_size=5)
     root = {"kind": search, **({"planned": 20_000} if search == "gumbel" else {})}
-    limits = {"simulations": 0, "seconds": 0.15}
+    limits = {"simulations": 0, "seconds": 0.08}
     player = search_of("alphazero", game, folder, search=root, **limits)
-    for seconds, limit in ((None, 0.15), (5.0, 0.15), (0.05, 0.05)):
+    for seconds, limit in ((None, 0.08), (5.0, 0.08), (0.04, 0.04)):
         began, spent = perf_counter(), process_time()
         found = player.search(game.new_initial_state(), seconds=seconds)
         assert perf_counter() - began > 0.8 * limit
