@@ -223,4 +223,4 @@ def test_gnu_go_as_a_referee_finds_the_dead_stones() -> None:
 def test_gnu_go_keeps_the_rules_of_agents() -> None:
     """Seeded, and nothing carried over: with a process for each game that can be promised."""
     game = go(board_size=5, rules="chinese")
-    check_agent(lambda g: make_agent("gtp", g, command=COMMAND), game, games=1, max_plies=8)
+    check_agent(lambda g: make_agent("gtp", g, command=COMMAND), game, games=1, max_plies=4)

@@ -234,7 +234,7 @@ def test_an_unreadable_file_is_reported(tmp_path: Path) -> None:
             read_file(path)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.binary(max_size=80) | st.text("();[]\\BWSZABAWPLHAKM:abcei0129 \n", max_size=80))
 def test_any_bytes_are_read_or_refused(data: bytes | str) -> None:
     raw = data.encode() if isinstance(data, str) else data
@@ -259,7 +259,7 @@ STARTS: list[dict[str, Any]] = [
 ]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.integers(0, 2**32),
     st.sampled_from(["tromp-taylor", "chinese", "japanese", "aga"]),

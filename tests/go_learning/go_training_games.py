@@ -34,7 +34,7 @@ def rollout_games(count: int = 60, seed: int = 7) -> tuple[StoredGame, ...]:
         half_komi=15,
         max_moves=60,
         tree=TreeSettings(rollouts=1, mix=1.0),
-        simulations=20,
+        simulations=40,
         noise_share=0.25,
         warm_moves=6,
     )
@@ -44,7 +44,7 @@ def rollout_games(count: int = 60, seed: int = 7) -> tuple[StoredGame, ...]:
 def write_games(folder: Path, count: int = 60) -> Path:
     """Write games with nothing but moves and results, as recorded games are."""
     with ShardWriter(folder, size=SIZE) as writer:
-        for game in rollout_games(count):
+        for game in rollout_games()[:count]:
             writer.add(StoredGame(game.size, game.moves, game.half_komi, game.result, game.margin))
     return folder
 

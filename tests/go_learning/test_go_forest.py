@@ -106,8 +106,8 @@ def test_the_tree_is_that_of_the_definitions(name: str) -> None:
                 noise = rng.gumbel(size=game.pass_action + 1)
                 slow.noise = noise.tolist()
                 forest.add_gumbel(0, noise)
-            done = forest.search(ONE, 120, Judged(judge)).tolist()
-            assert done == [slow.search(120)], (name, parameters, seed)
+            done = forest.search(ONE, 90, Judged(judge)).tolist()
+            assert done == [slow.search(90)], (name, parameters, seed)
             found = nodes_of(forest)
             differences = same_nodes(found, slow_nodes(slow))
             assert not differences, (name, parameters, seed, differences)
@@ -124,7 +124,7 @@ def test_the_tree_is_that_of_the_definitions(name: str) -> None:
 
 def test_forced_visits_are_pruned_one_by_one_where_they_did_not_pay() -> None:
     pruned = 0
-    for seed in range(12):
+    for seed in range(8):
         state = go(board_size=3, ko="simple", komi=0.5).new_initial_state()
         settings = TreeSettings(c_puct=1.3, c_base=50.0, forced=6.0)
         slow = SlowTree(state, settings, random_judge(3, seed=seed), 1)

@@ -463,7 +463,7 @@ def test_an_analysed_move_is_the_one_that_is_made_without_analysis() -> None:
 
 
 def test_an_analysed_move_shows_what_is_found_meanwhile() -> None:
-    lines = searching(60_000).ok("lz-genmove_analyze b 1").split("\n")
+    lines = searching(25_000).ok("lz-genmove_analyze b 1").split("\n")
     infos = [line for line in lines if line.startswith("info ")]
     assert len(infos) > 2
     assert re.fullmatch(r"play \w+", lines[-1])
