@@ -14,16 +14,21 @@ import contextlib
 import io
 import json
 import os
+import pty
 import selectors
 import signal
 import subprocess
 import sys
 import tempfile
+import termios
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest import mock
+
+from pexpect import EOF
+from pexpect.fdpexpect import fdspawn
 
 from miai.cli.main import main
 
@@ -54,6 +59,9 @@ def serve():
 
 request = serve()
 if request is not None:
+    if request["files"][0] == request["files"][1]:
+        os.setsid()  # the terminal that these are becomes the process's own
+        sys.stdout.reconfigure(encoding=request["env"].get("PYTHONIOENCODING"))
     for number, path in enumerate(request["files"]):
         file = os.open(path, os.O_WRONLY if number else os.O_RDONLY)
         os.dup2(file, number)
@@ -165,6 +173,26 @@ class TalkingMiai:
         self.wait()
         for pipe in (self.stdin, self.stdout, self.stderr):
             pipe.close()
+
+
+class TerminalMiai(fdspawn):  # type: ignore[misc]  # of a library without types
+    """``miai`` at a terminal of its own, as with `pexpect.spawn`; one at a time."""
+
+    def __init__(self, words: Sequence[str], env: Mapping[str, str]) -> None:
+        self._server = _server(learns=False)
+        master, self._slave = pty.openpty()
+        termios.tcsetwinsize(self._slave, (24, 80))
+        request = {"words": words, "cwd": str(Path.cwd()), "env": {**env}, "paths": []}
+        self._server.start({**request, "files": [os.ttyname(self._slave)] * 3})
+        super().__init__(master, encoding="utf-8", timeout=60)
+
+    def expect_end(self) -> int:
+        """Read what it says until it ends, into `before`; return its exit status."""
+        status = self._server.line(60)
+        os.close(self._slave)
+        self.expect(EOF)
+        self.close()
+        return status
 
 
 def run_miai(

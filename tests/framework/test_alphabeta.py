@@ -128,7 +128,7 @@ def test_every_state_of_the_dice_race_has_its_expectiminimax_value() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(tree=zero_sum_trees(), size=st.sampled_from([2, 8, 1000]), order=st.randoms())
 def test_random_trees_have_their_minimax_value(
     tree: Choice, size: int, order: random.Random
@@ -148,7 +148,7 @@ def test_random_trees_have_their_minimax_value(
             assert found.statistics["solved"]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(tree=zero_sum_trees(total=1.0))
 def test_utilities_may_sum_to_any_constant(tree: Choice) -> None:
     game = TreeGame(tree, utility_sum=1.0, bounds=(-1.0, 2.0))
@@ -173,7 +173,7 @@ def looking_ahead(state: TreeState, depth: int) -> float:
     return max(values) if state.tree.player == 0 else min(values)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(tree=zero_sum_trees(), depth=st.integers(1, 4))
 def test_a_depth_limit_gives_the_value_of_looking_so_far_ahead(tree: Choice, depth: int) -> None:
     game = TreeGame(tree, merge=False)

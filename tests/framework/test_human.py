@@ -5,11 +5,10 @@ from __future__ import annotations
 import io
 import os
 import re
-import sys
 from pathlib import Path
 
-import pexpect
 import pytest
+from tests.warm_command import TerminalMiai
 
 import miai
 from miai.cli.people import HumanAgent, PlaySession, hint_text
@@ -22,14 +21,9 @@ from miai.record import GameRecord
 from miai.search.protocol import SearchResult
 
 
-def terminal(*words: str) -> pexpect.spawn[str]:
-    return pexpect.spawn(
-        sys.executable,
-        ["-m", "miai", "play", *words],
-        encoding="utf-8",
-        timeout=30,
-        env={**os.environ, "TERM": "dumb"},  # letters instead of signs
-    )
+def terminal(*words: str) -> TerminalMiai:
+    environment = {**os.environ, "TERM": "dumb"}  # letters instead of signs
+    return TerminalMiai(["play", *words], environment)
 
 
 def test_a_person_plays_tic_tac_toe_to_the_end() -> None:
@@ -39,13 +33,11 @@ def test_a_person_plays_tic_tac_toe_to_the_end() -> None:
         child.expect(rf"{player}> ")
         child.sendline(state.action_to_string(cell))
         state.apply_action(cell)
-    child.expect(pexpect.EOF)
+    assert child.expect_end() == 0
     said = child.before or ""
     assert said.count("The game is over: x wins.") == 1, "once, and by name"
     assert "you" not in said.partition("The game is over")[2].partition("\n")[0]
     assert "x wins: x +1, o -1" in said
-    child.close()
-    assert child.exitstatus == 0
 
 
 def test_the_faces_of_a_die_are_said() -> None:
@@ -111,9 +103,7 @@ def test_quitting_is_not_a_crash(leave: str) -> None:
     child.expect("x> ")
     child.send(leave)
     child.expect("miai: the game was left unfinished\r\n")
-    child.expect(pexpect.EOF)
-    child.close()
-    assert child.exitstatus == 130
+    assert child.expect_end() == 130
     assert child.before == ""
 
 
@@ -210,7 +200,7 @@ def test_people_are_told_a_command_that_plays_where_nothing_can_be_hidden() -> N
     refused = terminal("goofspiel", "--set", "players=3", "--player1", "random")
     refused.expect("cannot hide the choices of player2 and player3 from each other")
     refused.expect("miai play goofspiel --set players=3 --player3 random")
-    refused.expect(pexpect.EOF)
+    assert refused.expect_end() == 2
 
 
 @pytest.mark.parametrize(
@@ -232,13 +222,8 @@ def test_nobody_sees_what_another_saw_or_typed_at_the_terminal(
     tmp_path: Path, words: str, turns: str, secrets: dict[str, str]
 ) -> None:
     """Everything before the end is on the second screen, which is cleared for each player."""
-    child = pexpect.spawn(
-        sys.executable,
-        ["-m", "miai", "play", *words.split(), "--seed", "1"],
-        encoding="utf-8",
-        timeout=30,
-        env={**os.environ, "TERM": "xterm", "XDG_DATA_HOME": str(tmp_path)},
-    )
+    environment = {**os.environ, "TERM": "xterm", "XDG_DATA_HOME": str(tmp_path)}
+    child = TerminalMiai(["play", *words.split(), "--seed", "1"], environment)
     shown, entries = "", turns.split()
     for player, entry in zip(entries[::2], entries[1::2], strict=True):
         child.expect(f"{player}: press Enter when nobody else is looking. ")
@@ -247,7 +232,7 @@ def test_nobody_sees_what_another_saw_or_typed_at_the_terminal(
         child.expect(f"{player}> ")
         shown += f"{child.before}{child.after}"
         child.sendline(entry)
-    child.expect(pexpect.EOF)
+    child.expect_end()
     shown += str(child.before)
     entered, cleared, left = "\x1b[?1049h", "\x1b[2J", "\x1b[?1049l"
     main, *screens = shown.split(entered)
@@ -294,9 +279,7 @@ def test_a_whole_game_of_go_with_a_search(tmp_path: Path) -> None:
     child.sendline("resign")
     child.expect(r"(white|black) wins")
     child.expect("written to ")
-    child.expect(pexpect.EOF)
-    child.close()
-    assert child.exitstatus == 0
+    assert child.expect_end() == 0
     assert "RE[?]" in half.read_text()
     assert ";B[bc]" in half.read_text().replace("\n", "")
     assert "RE[W+" in whole.read_text()

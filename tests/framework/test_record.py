@@ -108,7 +108,7 @@ def a_record(game: str = "phantom_tic_tac_toe", seed: int = 5) -> GameRecord:
 # -- there and back -------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(record=records())
 def test_a_record_survives_json_lines(record: GameRecord) -> None:
     text = record.to_json_lines()
@@ -247,7 +247,7 @@ def test_a_giant_record_is_not_parsed() -> None:
     assert time.process_time() - began < 1.0
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(text=st.text() | st.lists(plain.map(json.dumps)).map("\n".join))
 @example(text="\n\n\n")
 @example(text="{}\n{}\n")

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from pathlib import Path
 
-import pexpect
 import pytest
-from tests.warm_command import run_miai
+from tests.warm_command import TerminalMiai, run_miai
 
 import miai
 from miai.api import renderer_for
@@ -24,19 +22,13 @@ def shown(folder: Path, *words: str, moves: tuple[str, ...], **variables: str) -
     environment = {**os.environ, "TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8"}
     environment.pop("NO_COLOR", None)
     environment |= {"XDG_DATA_HOME": str(folder), **variables}
-    child = pexpect.spawn(
-        sys.executable,
-        ["-m", "miai", "play", *words],
-        encoding="utf-8",
-        timeout=60,
-        env=environment,
-    )
+    child = TerminalMiai(["play", *words], environment)
     received = ""
     for move in moves:
         child.expect("> $")
         received += child.before or ""
         child.sendline(move)
-    child.expect(pexpect.EOF)
+    child.expect_end()
     return received + str(child.before)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.request import urlopen
 
 import psutil
-from tests.warm_command import run_miai
+from tests.warm_command import call_miai
 from tests.web.server import Browser, is_turn
 
 
@@ -67,6 +67,6 @@ def test_a_port_that_is_taken_is_one_line(tmp_path: Path) -> None:
 
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        done = run_miai(["web", "--port", str(port), "--games", str(tmp_path)], cwd=tmp_path)
+        done = call_miai(["web", "--port", str(port), "--games", str(tmp_path)])
     assert done.returncode == 2
     assert re.fullmatch(r"miai: --port \d+: cannot listen on 127\.0\.0\.1: .*\n", done.stderr)
