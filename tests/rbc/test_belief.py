@@ -28,9 +28,9 @@ STARTS = [
 
 @pytest.mark.parametrize("fen", STARTS)
 def test_the_truth_is_in_every_belief(fen: str) -> None:
-    for seed in range(4):
+    for seed in range(2):
         print("seed", seed)
-        for played in follow(rbc(fen=fen), random.Random(seed), 24, limit=300_000):
+        for played in follow(rbc(fen=fen), random.Random(seed), 24, limit=60_000):
             for belief in played.beliefs:
                 truth = played.state.boards.rows[0] in belief.boards
                 assert truth or not belief.complete, played.state.history()
@@ -51,7 +51,7 @@ def test_a_belief_equals_brute_force(fen: str) -> None:
                 ours = {key(board) for board in belief.boards.boards()}
                 assert ours == set(plain[player]), played.state.history()
                 assert len(ours) == len(belief)
-            if max(map(len, played.beliefs)) > 3000:
+            if max(map(len, played.beliefs)) > 800:
                 break
 
 
@@ -81,7 +81,7 @@ def recall(belief: RbcBelief) -> None:
 
 def test_an_emptied_belief_goes_on_with_stashed_boards() -> None:
     """At every point something lives, or the stash was full; the truth lives or is stashed."""
-    for seed in range(6):
+    for seed in range(3):
         print("seed", seed)
         for played in follow(rbc(), random.Random(seed), 40, limit=MAX_MOVES):
             for belief in played.beliefs:
@@ -136,9 +136,9 @@ def test_searches_cut_by_time_are_made_later() -> None:
         assert belief.stashed == 0 < stashed
         assert len(belief) >= len(whole)
         came_back += 1
-        if came_back == 3:
+        if came_back == 1:
             return
-    raise AssertionError("no more than two beliefs were cut short")
+    raise AssertionError("no belief was cut short")
 
 
 def test_a_false_observation_rebuilds_the_belief() -> None:
@@ -216,15 +216,15 @@ def test_a_limit_keeps_a_uniform_sample_and_leaves_the_rest() -> None:
     boards = passed(boards)
     whole, _ = boards.after_opponent(None)
     counts = {row.tobytes(): 0 for row in boards.rows}
-    for seed in range(200):
+    for seed in range(100):
         found, left = boards.after_opponent(None, limit=1000, rng=np.random.default_rng(seed))
         assert len(found) <= 1000
         again, _ = left.after_opponent(None)
         assert len(found.union(again)) == len(whole)
         for row in left.rows:
             counts[row.tobytes()] += 1
-    share = np.array(list(counts.values())) / 200
-    assert abs(share - share.mean()).max() < 6 * np.sqrt(0.25 / 200)
+    share = np.array(list(counts.values())) / 100
+    assert abs(share - share.mean()).max() < 6 * np.sqrt(0.25 / 100)
 
 
 def passed(boards: BoardSet) -> BoardSet:

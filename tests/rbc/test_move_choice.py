@@ -71,13 +71,13 @@ def choose(boards: BoardSet, scorer: Scorer | None = None, *, seed: int = 0, **m
 def beliefs() -> Sequence[BoardSet]:
     """Return beliefs of random games, the player to move, of up to thirty boards."""
     found = []
-    for seed in range(8):
+    for seed in range(5):
         for played in follow(rbc(), random.Random(seed), 60, limit=2000):
             for belief in played.beliefs:
                 to_move = int(belief.boards.rows[0, 7]) & 1 == belief.player
                 if to_move and 1 < len(belief) <= 30 and played.state.legal_actions()[0] > 64:
                     found.append(belief.boards.copy())
-    return found[:: max(1, len(found) // 25)]
+    return found[:: max(1, len(found) // 16)]
 
 
 def after(board: chess.Board, request: int) -> chess.Board:
@@ -221,7 +221,7 @@ def test_all_boards_are_drawn_with_their_own_weights_in_random_order() -> None:
 def test_any_prefix_of_drawn_boards_weighs_every_board_fairly(urgent: float, count: int) -> None:
     weights = np.array([8.0, 4.0, 2.0, 1.0, 1.0, 0.5, 0.25, 0.0])
     urgency = np.where(np.arange(8) == 5, urgent, 1.0)
-    rng, runs = np.random.default_rng(2), 8_000
+    rng, runs = np.random.default_rng(2), 4_000
     sums, early = np.zeros(8), 0
     for _ in range(runs):
         sample = draw_boards(numbered(8), weights, 6, rng, urgency=urgency)
@@ -444,10 +444,10 @@ def test_with_all_evaluations_the_best_of_all_moves_wins(deeper: int) -> None:
 
 
 def test_a_budget_bounds_the_evaluations_and_more_of_it_finds_better_moves() -> None:
-    boards = middle_game(150)
+    boards = middle_game(80)
     worth = worth_by_brute_force(boards, [1.0] * len(boards), 1)
     regrets = []
-    for budget in (1, 400, 2000, 10_000):
+    for budget in (1, 400, 10_000):
         regret = []
         for seed in range(3):
             scorer = Scorer(Noting())

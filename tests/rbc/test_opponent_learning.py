@@ -32,8 +32,8 @@ pytest.importorskip("torch")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Histories of short games: `attacker` against `rbc-random`."""
     path = tmp_path_factory.mktemp("histories")
-    game = rbc(full_turn_limit=12)
-    for number in range(12):
+    game = rbc(full_turn_limit=10)
+    for number in range(8):
         agents = [miai.make_agent(name, game) for name in ("attacker", "rbc-random")]
         record = miai.play(game, agents[:: 1 if number % 2 else -1], seed=number)
         for agent in agents:

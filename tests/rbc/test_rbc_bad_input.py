@@ -81,7 +81,7 @@ def test_bytes_that_are_not_text_are_not_a_position(fen: Any) -> None:
 
 
 @given(st.text(max_size=130))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_any_text_is_refused_or_a_position_with_two_kings(text: str) -> None:
     try:
         boards = BoardSet.of_fens([text])
@@ -190,7 +190,7 @@ told_things = st.dictionaries(
 
 
 @given(plain | told_things)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_invalid_data_raises_no_other_error(data: Any) -> None:
     with contextlib.suppress(BadObservationError):  # and nothing else
         event_of(Observation(0, 0, 5, data), pawns=0xFF00)
@@ -278,7 +278,7 @@ def _check(belief: RbcBelief) -> None:
 
 
 @given(squares, st.lists(pieces, min_size=9, max_size=9), kings, st.integers(0, 10**6))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_rebuilt_boards_agree_with_the_sense(
     centre: int, contents: list[str | None], royal: str, seed: int
 ) -> None:
@@ -330,8 +330,8 @@ def test_a_move_that_is_said_to_be_made_is_made_with_its_rook(move: str) -> None
 
 
 @pytest.mark.parametrize("name", ["rbc-seed", "rbc-strong"])
-@given(st.lists(st.tuples(windows, st.none() | squares), min_size=2, max_size=5))
-@settings(max_examples=8, deadline=None)
+@given(st.lists(st.tuples(windows, st.none() | squares), min_size=2, max_size=3))
+@settings(max_examples=4, deadline=None)
 def test_agents_answer_any_observation(name: str, output: list[Any]) -> None:
     game = rbc()
     agent = miai.make_agent(name, game, **{**SMALL[name], "limit": 512})

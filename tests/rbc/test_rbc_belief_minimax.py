@@ -173,7 +173,7 @@ def true_value(root: RbcRoot, depth: int) -> float:
 def test_bounds_that_know_less_search_more() -> None:
     nodes = {}
     for arm in ("none", "table", "exact"):
-        results = [search(problem(), arm).search(root, 2) for root in small_roots(3)]
+        results = [search(problem(), arm).search(root, 2) for root in small_roots(2)]
         nodes[arm] = sum(result.statistics["nodes"] for result in results)
     print(nodes)
     assert nodes["none"] > nodes["table"] > nodes["exact"]
@@ -205,7 +205,7 @@ def value_of_part(searcher: RbcMinimaxSearch, root: RbcRoot, part: set[int], dep
 def test_every_recorded_result_is_true() -> None:
     """Cores among them, proved again by searches without bounds."""
     rules = problem(senses=2, moves=2)
-    for root in small_roots(3):
+    for root in small_roots(2):
         made = search(rules, "cores")
         tree, recursion = made.below(root, 2)
         output: list[tuple[BoundEntry, float]] = []
@@ -237,7 +237,7 @@ def spy(bounds: Any, output: list[tuple[BoundEntry, float]]) -> None:
 def test_candidates_are_chosen_by_the_root_and_what_is_public() -> None:
     """Whichever beliefs were searched, and in which order they were asked for."""
     rules = problem(senses=3, moves=3)
-    for root in small_roots(3):
+    for root in small_roots(1):
         asked: list[dict[Any, Any]] = []
         for arm in ("none", "cores"):
             made = search(rules, arm)

@@ -30,7 +30,7 @@ def agent(**more: Any) -> miai.Agent:
     [("cores", "rbc-random"), ("cores", "rbc-minimax"), ("minhash", "attacker")],
 )
 def test_whole_games_are_legal_and_say_what_was_searched(bounds: str, opponent: str) -> None:
-    game = rbc(full_turn_limit=15)
+    game = rbc(full_turn_limit=8)
     other = agent() if opponent == "rbc-minimax" else miai.make_agent(opponent, game)
     seats = [agent(bounds=bounds), other][:: 1 if bounds == "minhash" else -1]
     record = miai.play(game, seats, seed=1)
@@ -45,7 +45,7 @@ def test_whole_games_are_legal_and_say_what_was_searched(bounds: str, opponent: 
 
 
 def test_the_same_seed_gives_the_same_game() -> None:
-    game = rbc(full_turn_limit=12)
+    game = rbc(full_turn_limit=6)
     records = [miai.play(game, [agent(), agent(depth=1)], seed=seed) for seed in (4, 4, 5)]
     output = [[(move.action, move.statistics) for move in record.moves] for record in records]
     assert output[0] == output[1]

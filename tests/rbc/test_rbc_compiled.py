@@ -6,7 +6,7 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from tests.rbc.test_rbc_belief_minimax import beliefs, problem, search, some_roots
+from tests.rbc.test_rbc_belief_minimax import beliefs, problem, search, small_roots, some_roots
 
 from miai.errors import UnsuitableGameError
 from miai.plugins.kinds import BELIEF_SEARCH
@@ -67,13 +67,13 @@ def test_one_search_serves_many_roots_and_depths() -> None:
     """What is kept from one root to the next changes no value."""
     rules = problem(senses=3, moves=3)
     made = RbcCompiledSearch(rules)
-    for root in some_roots()[:2]:
+    for root in small_roots(2):
         for depth in (2, 1, 2):
             fresh = RbcCompiledSearch(rules).search(root, depth)
             assert made.search(root, depth).value == fresh.value
         deepened = RbcCompiledSearch(rules).search(root, 2, deepening=True)
         assert deepened.value == made.search(root, 2).value
-    small = RbcRoot(some_roots()[1].boards.sample(2, np.random.default_rng(1)))
+    small = RbcRoot(small_roots(2)[1].boards.sample(2, np.random.default_rng(1)))
     values = [made.search(small, depth).value for depth in (2, 3, 2)]
     assert values == [
         search(problem(senses=3, moves=3), "table").search(small, d).value for d in (2, 3, 2)
@@ -128,7 +128,7 @@ def test_bounds_value_fewer_boards_and_visit_fewer_nodes() -> None:
 @pytest.mark.parametrize("nodes", [1, 50, 5000])
 def test_a_node_budget_ends_with_the_last_complete_depth(nodes: int) -> None:
     rules = problem()
-    for root in some_roots()[:4]:
+    for root in small_roots(3):
         whole = RbcCompiledSearch(rules).search(root, 2, deepening=True)
         part = RbcCompiledSearch(rules).search(root, 2, max_nodes=nodes)
         assert part.statistics["nodes"] <= nodes + rules.rules.moves * (2 + rules.rules.senses * 70)

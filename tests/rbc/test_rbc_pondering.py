@@ -64,7 +64,7 @@ class Pondering(InProcessSeat):
 
 
 def test_pondering_does_not_change_decisions_by_budget() -> None:
-    game = rbc(full_turn_limit=8)
+    game = rbc(full_turn_limit=5)
     games = []
     for looks in (0, 20):
         agents = [miai.make_agent("rbc-strong", game, **BUDGET) for _ in range(2)]
