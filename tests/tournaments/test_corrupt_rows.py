@@ -7,8 +7,8 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from tests.tournaments.support import RANDOMS, config_text, refused, tournament
@@ -33,8 +33,7 @@ RUBBISH = (
 REMEDY = "; restore the file from a copy, or begin a new run in another folder"
 
 
-@dataclass(frozen=True)
-class Finished:
+class Finished(NamedTuple):
     """A finished run: its config and its folder."""
 
     config: Path
@@ -42,12 +41,14 @@ class Finished:
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Finished]:
     folder = tmp_path_factory.mktemp("finished")
     config = folder / "x.toml"
     config.write_text(config_text(*RANDOMS, tournament={"rounds": 1}))
     tournament("run", config, "--out", folder / "out", "--executor", "serial")
-    return Finished(config, folder / "out")
+    gc.freeze()  # thousands of collections would look through all that is imported
+    yield Finished(config, folder / "out")
+    gc.unfreeze()
 
 
 def _columns() -> Iterator[tuple[str, str, str]]:
