@@ -82,7 +82,7 @@ def troubled(tmp_path_factory: pytest.TempPathFactory, mischief: dict[str, str])
     sections: dict[str, Any] = {
         "game": {"name": "fragile", "file": str(base / "flag"), "way": "kill", "once": True},
         "tournament": {"rounds": 1},
-        "time": {"kind": "none", "move_deadline": 2.0},
+        "time": {"kind": "none", "move_deadline": 1.0},
         "limits": {"isolation": "process", "memory": 2000},
     }
     players = [player(way, "mischief", way=way) for way in ROWS]

@@ -35,7 +35,7 @@ from miai_tournaments.report.report_files import csv_files, report_page
 from miai_tournaments.store.folder import FILE_NAME
 from miai_tournaments.store.store import Store
 
-GAMES = 24
+GAMES = 12
 STRENGTH = ["zoe", "mia", "abe"]
 """The players, best first: neither in the order of the config nor in that of their names."""
 
@@ -44,13 +44,13 @@ STRENGTH = ["zoe", "mia", "abe"]
 def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
     players = (
         player("abe", "mischief", delay=0.03),  # gives a signal time to come between two games
-        player("zoe", "mcts", simulations=60),
+        player("zoe", "mcts", simulations=40),
         player("mia", "mcts", simulations=6),
     )
     openings, limits = {"random_plies": 1}, {"isolation": "process"}
     path = tmp_path_factory.mktemp("results") / "x.toml"
     path.write_text(
-        config_text(*players, tournament={"rounds": 4}, openings=openings, limits=limits)
+        config_text(*players, tournament={"rounds": 2}, openings=openings, limits=limits)
     )
     return path
 
@@ -131,14 +131,14 @@ class Interrupted:
             process.communicate()
         _, self.left = psutil.wait_procs(family, timeout=20)
         self.early, self.begun = games_of(self.folder), begun(self.folder)
-        tournament("resume", self.folder, "--workers", 2, env=env)
+        tournament("resume", self.folder, "--executor", "serial", env=env)
 
     def _begun(self, *words: object) -> subprocess.Popen[str]:
-        """Return a run that has just finished its fourth game."""
+        """Return a run that has just finished its third game."""
         pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         process = subprocess.Popen(command(*words, "--workers", 1), env=self.env, **pipes)
         assert process.stdout is not None
-        for _ in range(4):
+        for _ in range(3):
             while not (line := process.stdout.readline()).startswith("["):
                 assert line, process.communicate()
         return process
