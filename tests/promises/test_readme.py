@@ -165,7 +165,7 @@ def test_a_game_that_fits_a_screen_plays_a_tournament_that_ends_in_a_table(game:
     """README: "`last_stone.py` is a whole game:"; README: "ends in a table with error bars";
     README: "plays 200 games of it". Its agents, in sandboxes where possible, know it too."""
     assert " 200 games" in run("miai tournament check last_stone.toml", game)
-    printed = run("miai tournament run last_stone.toml --set rounds=3", game)
+    printed = run("miai tournament run last_stone.toml --set rounds=3 --workers 1", game)
     assert re.search(r"1  search +\S+ .*\n2  chance ", printed[printed.index("Standings") :])
     assert re.search(r"difference +\+\d+ Elo, 95% interval -?\d+ to \+\d+", printed), printed
     other = game / "elsewhere"

@@ -88,14 +88,16 @@ def test_executors_and_workers_change_nothing(
 
 
 def test_another_seed_gives_other_games(
-    config: Path, whole: Path, mischief: dict[str, str]
+    config: Path, whole: Path, tmp_path: Path
 ) -> None:
     """README: "reproducible to the move". By the seed, that is, which each run has."""
-    other = config.parent / "other"
-    words = ("--set", "seed=4", "--set", "rounds=1", "--executor", "serial")
-    tournament("run", config, "--out", other, *words, env=mischief)
-    games = games_of(whole)
-    assert not any(game[6] == games[name][6] for name, game in games_of(other).items())
+    head, _, *two = config.read_text().split("[[players]]")
+    (tmp_path / "x.toml").write_text("[[players]]".join([head, *two]))
+    words = ("--out", "out", "--set", "seed=4", "--set", "rounds=1", "--executor", "serial")
+    tournament("run", "x.toml", *words, cwd=tmp_path)
+    games, others = games_of(whole), games_of(tmp_path / "out")
+    assert len(others) == 2
+    assert not any(game[6] == games[name][6] for name, game in others.items())
 
 
 def begun(folder: Path) -> dict[str, str]:
