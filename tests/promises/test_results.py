@@ -87,9 +87,7 @@ def test_executors_and_workers_change_nothing(
     assert games_of(folder) == games_of(whole)
 
 
-def test_another_seed_gives_other_games(
-    config: Path, whole: Path, tmp_path: Path
-) -> None:
+def test_another_seed_gives_other_games(config: Path, whole: Path, tmp_path: Path) -> None:
     """README: "reproducible to the move". By the seed, that is, which each run has."""
     head, _, *two = config.read_text().split("[[players]]")
     (tmp_path / "x.toml").write_text("[[players]]".join([head, *two]))

@@ -232,7 +232,7 @@ def check_errors(sprt: Sprt, base: Sequence[float], runs: int, seed: int) -> Non
 
 
 def test_error_rates_are_within_their_bounds() -> None:
-    check_errors(Sprt(0, 60), FLAT, 80, seed=5)
+    check_errors(Sprt(0, 60), FLAT, 40, seed=5)
 
 
 def plackett_luce_blocks(elo: float, blocks: int, rng: np.random.Generator) -> list[float]:
@@ -248,7 +248,7 @@ def test_in_games_of_three_a_difference_means_the_odds_of_finishing_ahead() -> N
     rng = np.random.default_rng(7)
     blocks = plackett_luce_blocks(120.0, 40_000, rng)
     assert np.mean(blocks) / 3 == pytest.approx(expected(120.0, "logistic"), abs=0.005)
-    sprt, runs = Sprt(0, 120, model="logistic", seats=3), 80
+    sprt, runs = Sprt(0, 120, model="logistic", seats=3), 40
     max_errors = scipy.stats.binom.ppf(0.9999, runs, sprt.alpha)
     for elo, right in ((0.0, "H0"), (120.0, "H1")):
         states = [sprt.decide(plackett_luce_blocks(elo, 1000, rng)) for _ in range(runs)]
