@@ -100,8 +100,7 @@ def test_the_demo_plays_the_games_of_its_table(tmp_path: Path) -> None:
     the same without the others; `RESULTS` has the results of all, from which the table is made."""
     head, *players = (ROOT / "configs" / "quickstart.toml").read_text().split("[[players]]")
     (tmp_path / "two.toml").write_text("[[players]]".join([head, *players[:2]]))
-    words = "--out run --executor serial --set rounds=1"
-    run(f"miai tournament run two.toml {words}", tmp_path)
+    run("miai tournament run two.toml --out run --executor serial --set rounds=1", tmp_path)
     first = [row for row in stored_results() if re.search("random~mcts-25~0001", row["game"])]
     assert len(first) == 2
     assert sorted(results_of(tmp_path / "run"), key=str) == sorted(first, key=str)

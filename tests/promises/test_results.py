@@ -43,7 +43,7 @@ STRENGTH = ["zoe", "mia", "abe"]
 @pytest.fixture(scope="module")
 def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
     players = (
-        player("abe", "mischief", delay=0.03),  # gives a signal time to come between two games
+        player("abe", "mischief", delay=0.05),  # gives a signal time to come between two games
         player("zoe", "mcts", simulations=40),
         player("mia", "mcts", simulations=6),
     )
@@ -134,11 +134,11 @@ class Interrupted:
         tournament("resume", self.folder, "--executor", "serial", env=env)
 
     def _begun(self, *words: object) -> subprocess.Popen[str]:
-        """Return a run that has just finished its third game."""
+        """Return a run that has just finished its second game."""
         pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         process = subprocess.Popen(command(*words, "--workers", 1), env=self.env, **pipes)
         assert process.stdout is not None
-        for _ in range(3):
+        for _ in range(2):
             while not (line := process.stdout.readline()).startswith("["):
                 assert line, process.communicate()
         return process

@@ -8,7 +8,6 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 from tests.tournaments.support import RANDOMS, config_text, refused, tournament
@@ -33,21 +32,15 @@ RUBBISH = (
 REMEDY = "; restore the file from a copy, or begin a new run in another folder"
 
 
-class Finished(NamedTuple):
-    """A finished run: its config and its folder."""
-
-    config: Path
-    folder: Path
-
-
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Finished]:
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Provide the folder of a finished run, which is beside its config."""
     folder = tmp_path_factory.mktemp("finished")
     config = folder / "x.toml"
     config.write_text(config_text(*RANDOMS, tournament={"rounds": 1}))
     tournament("run", config, "--out", folder / "out", "--executor", "serial")
     gc.freeze()  # thousands of collections would look through all that is imported
-    yield Finished(config, folder / "out")
+    yield folder / "out"
     gc.unfreeze()
 
 
@@ -82,27 +75,27 @@ def change(folder: Path, statement: str, *values: object) -> None:
         connection.execute(statement, values)
 
 
-def _status(finished: Finished, folder: Path) -> None:
+def _status(finished: Path, folder: Path) -> None:
     read_status(folder).to_text()
 
 
-def _report(finished: Finished, folder: Path) -> None:
+def _report(finished: Path, folder: Path) -> None:
     with Store.read(folder) as store:
         made = build_report(store)
         made.to_json()
         made.to_text()
 
 
-def _resume(finished: Finished, folder: Path) -> None:
+def _resume(finished: Path, folder: Path) -> None:
     resume_tournament(folder, RunOptions(make_reporter=make_reporter, executor="serial"))
 
 
-def _run(finished: Finished, folder: Path) -> None:
+def _run(finished: Path, folder: Path) -> None:
     options = RunOptions(make_reporter=make_reporter, executor="serial", records=("jsonl",))
-    play_tournament(load_tournament(finished.config), folder, options)
+    play_tournament(load_tournament(finished.parent / "x.toml"), folder, options)
 
 
-USES: tuple[Callable[[Finished, Path], None], ...] = (_status, _report, _resume, _run)
+USES: tuple[Callable[[Path, Path], None], ...] = (_status, _report, _resume, _run)
 
 
 def _parts() -> Iterator[object]:
@@ -114,7 +107,7 @@ def _parts() -> Iterator[object]:
 
 @pytest.mark.parametrize(("table", "column", "row", "rubbishes"), list(_parts()))
 def test_garbage_in_a_row_is_reported_unless_unused(
-    finished: Finished,
+    finished: Path,
     tmp_path: Path,
     table: str,
     column: str,
@@ -123,7 +116,7 @@ def test_garbage_in_a_row_is_reported_unless_unused(
 ) -> None:
     store = tmp_path / FILE_NAME
     for rubbish in rubbishes:
-        shutil.copy(finished.folder / FILE_NAME, store)
+        shutil.copy(finished / FILE_NAME, store)
         change(tmp_path, f"UPDATE {table} SET {column} = ? WHERE {row}", rubbish)
         before = store.read_bytes()
         for use in USES:
@@ -177,9 +170,9 @@ def test_garbage_in_a_row_is_reported_unless_unused(
     ],
 )
 def test_a_corrupt_row_is_reported_with_file_row_cause_and_remedy(
-    finished: Finished, tmp_path: Path, statement: str, message: str
+    finished: Path, tmp_path: Path, statement: str, message: str
 ) -> None:
-    shutil.copy(finished.folder / FILE_NAME, tmp_path)
+    shutil.copy(finished / FILE_NAME, tmp_path)
     change(tmp_path, statement)
     with pytest.raises(StoreError) as caught:
         _report(finished, tmp_path)
@@ -187,11 +180,11 @@ def test_a_corrupt_row_is_reported_with_file_row_cause_and_remedy(
 
 
 def test_damage_in_a_large_file_is_reported_when_it_is_read(
-    finished: Finished, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sqlite, "CHECKED_BYTES", 0)
-    path, output, whole = tmp_path / FILE_NAME, list[str](), _everything(finished.folder)
-    data = (finished.folder / FILE_NAME).read_bytes()
+    path, output, whole = tmp_path / FILE_NAME, list[str](), _everything(finished)
+    data = (finished / FILE_NAME).read_bytes()
     size = int.from_bytes(data[16:18], "big")
     for place in range(size, len(data), size):
         path.write_bytes(data[:place] + b"\xff" * size + data[place + size :])
@@ -214,9 +207,9 @@ def _everything(folder: Path) -> tuple[object, ...]:
     "name", [b"CREATE TABLE records", b"CREATE INDEX games", b"NULL,\n    given"]
 )
 def test_statements_in_the_file_that_are_not_text_are_reported(
-    finished: Finished, tmp_path: Path, name: bytes
+    finished: Path, tmp_path: Path, name: bytes
 ) -> None:
-    folder = shutil.copytree(finished.folder, tmp_path / "out")
+    folder = shutil.copytree(finished, tmp_path / "out")
     data = (folder / FILE_NAME).read_bytes()
     assert name in data
     (folder / FILE_NAME).write_bytes(data.replace(name, name[:4] + b"\xff" + name[5:]))
@@ -224,16 +217,16 @@ def test_statements_in_the_file_that_are_not_text_are_reported(
         build_report(store)
 
 
-def test_exporting_a_corrupt_record_reports_it(finished: Finished, tmp_path: Path) -> None:
-    shutil.copy(finished.folder / FILE_NAME, tmp_path)
+def test_exporting_a_corrupt_record_reports_it(finished: Path, tmp_path: Path) -> None:
+    shutil.copy(finished / FILE_NAME, tmp_path)
     change(tmp_path, "UPDATE records SET record = 'x' WHERE rowid = 3")
     with pytest.raises(StoreError, match=r"table records, row '\w+~\w+~0001\w': ") as caught:
         _run(finished, tmp_path)
     assert str(caught.value).endswith(REMEDY)
 
 
-def test_an_invalid_config_is_reported(finished: Finished, tmp_path: Path) -> None:
-    shutil.copy(finished.folder / FILE_NAME, tmp_path)
+def test_an_invalid_config_is_reported(finished: Path, tmp_path: Path) -> None:
+    shutil.copy(finished / FILE_NAME, tmp_path)
     change(tmp_path, "UPDATE run SET value = '{\"config\": {}}' WHERE key = 'resolved'")
     with pytest.raises(StoreError, match=r"\(config\.tournament: is required\)"):
         _resume(finished, tmp_path)
@@ -241,8 +234,8 @@ def test_an_invalid_config_is_reported(finished: Finished, tmp_path: Path) -> No
         _run(finished, tmp_path)
 
 
-def test_a_wrong_option_of_the_report_is_named_as_it_is_written(finished: Finished) -> None:
-    output = refused("report", finished.folder, "--anchor", "aan")
+def test_a_wrong_option_of_the_report_is_named_as_it_is_written(finished: Path) -> None:
+    output = refused("report", finished, "--anchor", "aan")
     assert output == "miai: --anchor: no player 'aan'. Did you mean 'ann'?\n"
-    output = refused("report", finished.folder, "--anchor-elo", "1e9")
+    output = refused("report", finished, "--anchor-elo", "1e9")
     assert output.startswith("miai: --anchor-elo: is 1000000000.0; give a rating within ")
