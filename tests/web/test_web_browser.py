@@ -183,6 +183,7 @@ def test_the_clock_of_the_player_to_move_ticks(page: Page, address: str) -> None
     assert page.locator("#clocks time").nth(1).inner_text() == "1:15"
 
 
+@pytest.mark.slow
 def test_a_game_is_chosen_and_begun_by_keyboard(page: Page, address: str) -> None:
     page.goto(f"{address}/")
     press_until(page, "Tab", "document.activeElement.getAttribute('href') === '/games/kuhn_poker'")

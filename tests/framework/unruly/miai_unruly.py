@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import re
 import signal
 import struct
 import subprocess
@@ -94,10 +93,6 @@ def _bad_exception(agent: Unruly) -> None:
     raise UnspeakableError
 
 
-def _hang_in_regex(agent: Unruly) -> None:
-    re.match(r"(a|a)*$", "a" * 200 + "b")  # compiled, and never lets go of the interpreter lock
-
-
 def _hang_in_c(agent: Unruly) -> None:
     ctypes.PyDLL(None).sleep(1000)  # keeps the interpreter lock
 
@@ -117,10 +112,6 @@ def _flood_in_c(agent: Unruly) -> None:
     libc = ctypes.CDLL(None)
     while True:
         libc.write(2, b"y" * 1000, 1000)
-
-
-def _segfault(agent: Unruly) -> None:
-    ctypes.string_at(8)
 
 
 def _die(number: int) -> Callable[[Unruly], None]:
@@ -256,7 +247,6 @@ WAYS: dict[str, Callable[[Unruly], Any]] = {
     "nothing": lambda agent: None,
     "raise": _raise,
     "bad_exception": _bad_exception,
-    "hang_in_regex": _hang_in_regex,
     "hang_in_c": _hang_in_c,
     "hang_deaf": _hang_deaf,
     "stop": _die(signal.SIGSTOP),
@@ -269,7 +259,6 @@ WAYS: dict[str, Callable[[Unruly], Any]] = {
     "spy": _spy,
     "exit": _exit,
     "sigkill": _die(signal.SIGKILL),
-    "segfault": _segfault,
     "close_pipes": _close_pipes,
     "twice": _twice,
     "engine": _engine,
@@ -280,7 +269,6 @@ WAYS: dict[str, Callable[[Unruly], Any]] = {
     "text_action": lambda agent: Decision("b2"),  # type: ignore[arg-type]  # that is the point
     "object_statistics": _statistics(object()),
     "nan_statistics": _statistics([float("nan"), float("inf")]),
-    "say_garbage": _raw(b"Segmentation fault (just kidding)\n"),
     "say_list": _say(b"[1, 2, 3]"),
     "say_wrong_id": _say(b'{"id": 9999999, "ok": {}, "cpu": 0}'),
     "say_huge_cpu": _say(lambda: _ok(cpu=10**400)),
