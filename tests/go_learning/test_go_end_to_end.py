@@ -6,6 +6,7 @@ import signal
 import time
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from miai_go.learning.training.run_folder import TrainingPlan, load_plan
 from miai_go.learning.training.supervised import SupervisedConfig, train_supervised
 from miai_go.learning.training.training_run import Checkpoints, RoundsResult
 from miai_go.learning.training.value import ValueConfig, train_value
-from miai_go.learning.training.zero import read_ladder, train_zero
+from miai_go.learning.training.zero import _Zero, read_ladder, train_zero
 from miai_go.learning.training.zero_config import ZeroConfig
 from miai_go.nets.network import WeightsHeader
 
@@ -242,13 +243,21 @@ def test_a_gate_keeps_the_weights_that_a_run_began_with(tmp_path: Path) -> None:
     assert train_zero(plan).weights == ended.weights  # a run that is done goes no further
 
 
-def test_an_interrupted_round_ends_with_the_games_at_hand(tmp_path: Path) -> None:
+def test_an_interrupted_round_ends_with_the_games_at_hand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
+    def play(*arguments: Any) -> Any:
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        return played(*arguments)
+
+    played = _Zero._play
+    monkeypatch.setattr(_Zero, "_play", play)
+
     plan = zero_plan(tmp_path, "selfplay.games=20000", "selfplay.groups=2", "selfplay.workers=2")
     before = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, 0.5)
     began = time.monotonic()
     try:
         with pytest.raises(KeyboardInterrupt):
