@@ -9,7 +9,7 @@ import sys
 import tomllib
 import zipfile
 from email.parser import Parser
-from importlib.metadata import distribution
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
@@ -145,7 +145,8 @@ def borrowed(requirements: list[str], folder: Path) -> None:
         if not wanted or name in found:
             continue
         found.add(name)
-        installed = distribution(name)
+        # Not what ray brings along, in front of all others once something has imported it.
+        (installed, *_) = distributions(name=name, path=[p for p in sys.path if "ray" not in p])
         assert requirement.specifier.contains(installed.version, prereleases=True), requirement
         for top in {file.parts[0] for file in installed.files or ()} - {"..", "__pycache__"}:
             (folder / top).symlink_to(str(installed.locate_file(top)))
@@ -187,7 +188,7 @@ def test_the_wheels_play_with_what_they_require(unpacked: Path, tmp_path: Path) 
         return run(*command, *map(str, words), status=status, cwd=tmp_path)
 
     game = ("phantom_tic_tac_toe", "--x", "ismcts", "--x.simulations", 20, "--o", "random")
-    assert re.search(r"^(x|o) wins: |^a draw: ", miai_of_wheels("play", *game), re.MULTILINE)
+    assert re.search(r"^(x|o) wins: |^a draw", miai_of_wheels("play", *game), re.MULTILINE)
     miai_of_wheels("tournament", "check", CONFIGS / "phantom.toml")
     # Not `pip install miai[web]`: anybody may register that name.
     libraries = r"pip install 'anyio>=\S+' 'python-multipart>=\S+' 'sse-starlette>="

@@ -7,6 +7,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -32,16 +33,16 @@ class Server:
       port: that it listens at.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._programs, self._data = programs(), folder / "data"
-        # The server refuses to be root; its folder must be in reach of whoever it is.
+    def __init__(self) -> None:
+        self._programs = programs()
+        # The server refuses to be root, and pytest's folders are closed to all others.
         self._user = "postgres" if os.geteuid() == 0 else None
+        self._folder = Path(tempfile.mkdtemp(dir=os.environ.get("PYTEST_DEBUG_TEMPROOT")))
+        self._data = self._folder / "data"
         self._data.mkdir()
         if self._user is not None:
+            self._folder.chmod(0o711)
             shutil.chown(self._data, self._user)
-            for parent in (folder, *folder.parents):
-                if parent.owner() == "root" and parent != Path("/"):
-                    parent.chmod(parent.stat().st_mode | 0o011)
         self._do("initdb", "-D", str(self._data), "-U", "miai", "-A", "trust", "-N")
         with socket.create_server(("127.0.0.1", 0)) as probe:
             self.port: int = probe.getsockname()[1]
@@ -51,7 +52,7 @@ class Server:
 
     def start(self) -> None:
         """Begin to serve."""
-        log = (self._data.parent / "log").open("ab")
+        log = (self._folder / "log").open("ab")
         options = {"listen_addresses": "127.0.0.1", "port": self.port, "fsync": "off"}
         options["unix_socket_directories"] = ""
         self._process = subprocess.Popen(
@@ -68,7 +69,7 @@ class Server:
         until = time.monotonic() + START_SECONDS
         ready = [str(self._programs / "pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(self.port)]
         while subprocess.run(ready, check=False).returncode:
-            assert self._process.poll() is None, (self._data.parent / "log").read_text()
+            assert self._process.poll() is None, (self._folder / "log").read_text()
             assert time.monotonic() < until, "the server does not begin to serve"
             time.sleep(0.1)
 
@@ -79,9 +80,10 @@ class Server:
         self._process.wait()
 
     def close(self) -> None:
-        """End it."""
+        """End it, and remove what it wrote."""
         if self._process is not None and self._process.poll() is None:
             self.kill()
+        shutil.rmtree(self._folder)
 
     def psql(self, statement: str) -> str:
         """Return what the server answers to a statement."""

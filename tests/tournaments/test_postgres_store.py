@@ -59,8 +59,8 @@ RESULT = GameResult(returns=(1.0, -1.0), termination="crash", loser=1, detail="a
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    found = Server(tmp_path_factory.mktemp("postgres"))
+def server() -> Iterator[Server]:
+    found = Server()
     yield found
     found.close()
 
@@ -183,7 +183,7 @@ def test_a_server_crash_leaves_whole_transactions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(postgres, "RECONNECT_PAUSES", (0.1, 0.2))
-    own = Server(tmp_path)
+    own = Server()
     try:
         store = Store.create(tmp_path / "run", INFO, ROWS, PAIR, store=own.url)
         store.finish([(PAIR[0].game_id, RESULT, "{}")])
@@ -204,7 +204,7 @@ def test_a_server_crash_leaves_whole_transactions(
 
 @pytest.mark.slow
 def test_a_store_outlives_a_restart_of_its_server(tmp_path: Path) -> None:
-    own = Server(tmp_path)
+    own = Server()
     try:
         with Store.create(tmp_path / "run", INFO, ROWS, PAIR, store=own.url) as store:
             own.kill()
