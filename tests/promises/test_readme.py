@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 from tests.go.test_gtp import ENGINE
-from tests.tournaments.support import config_text, games_of, player, tournament
+from tests.tournaments.support import config_text, games_of, player, run_here
 from tests.warm_command import run_miai
 from tests.web.server import Browser
 
@@ -100,7 +100,7 @@ def test_the_demo_plays_the_games_of_its_table(tmp_path: Path) -> None:
     the same without the others; `RESULTS` has the results of all, from which the table is made."""
     head, *players = (ROOT / "configs" / "quickstart.toml").read_text().split("[[players]]")
     (tmp_path / "two.toml").write_text("[[players]]".join([head, *players[:2]]))
-    run("miai tournament run two.toml --out run --executor serial --set rounds=1", tmp_path)
+    run_here(tmp_path / "two.toml", tmp_path / "run", "--set", "rounds=1")
     first = [row for row in stored_results() if re.search("random~mcts-25~0001", row["game"])]
     assert len(first) == 2
     assert sorted(results_of(tmp_path / "run"), key=str) == sorted(first, key=str)
@@ -164,7 +164,7 @@ def test_a_game_that_fits_a_screen_plays_a_tournament_that_ends_in_a_table(game:
     """README: "`last_stone.py` is a whole game:"; README: "ends in a table with error bars";
     README: "plays 200 games of it". Its agents, in sandboxes where possible, know it too."""
     assert " 200 games" in run("miai tournament check last_stone.toml", game)
-    printed = run("miai tournament run last_stone.toml --set rounds=3 --workers 1", game)
+    printed = run("miai tournament run last_stone.toml --set rounds=3 --executor serial", game)
     assert re.search(r"1  search +\S+ .*\n2  chance ", printed[printed.index("Standings") :])
     assert re.search(r"difference +\+\d+ Elo, 95% interval -?\d+ to \+\d+", printed), printed
     other = game / "elsewhere"
@@ -221,7 +221,7 @@ def test_gtp_engines_are_matched(tmp_path: Path) -> None:
     go = {"name": "go", "board_size": 5}
     text = config_text(*engines, game=go, tournament={"rounds": 1})
     (tmp_path / "x.toml").write_text(text)
-    tournament("run", tmp_path / "x.toml", "--out", tmp_path / "out", "--executor", "serial")
+    run_here(tmp_path / "x.toml", tmp_path / "out")
     games = games_of(tmp_path / "out").values()
     assert [(names[loser], returns[loser]) for names, _, _, returns, _, loser, _ in games] == [
         ("resigns", -1.0)

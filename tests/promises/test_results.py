@@ -77,14 +77,16 @@ def test_executors_and_workers_change_nothing(
 ) -> None:
     """README: "reproducible to the move"; tutorial: "The same config and seed give the same
     games". The executor ``ray``, which takes ten seconds to begin, is among the slow tests."""
-    done = tournament("run", config.name, "--workers", 2, cwd=config.parent, env=mischief)
+    head, *players, _ = config.read_text().split("[[players]]")
+    (config.parent / "two.toml").write_text("[[players]]".join([head, *players]))
+    done = tournament("run", "two.toml", "--workers", 2, cwd=config.parent, env=mischief)
     folder = config.parent / "runs" / "test"
-    assert len(re.findall(rf"(?m)^\[ ?\d+/{GAMES}\] ", done.stdout)) == GAMES
+    assert re.findall(r"(?m)^\[(\d/\d)\] ", done.stdout) == ["1/4", "2/4", "3/4", "4/4"]
     assert done.stdout.splitlines()[-1].endswith("miai tournament report runs/test --open")
     assert (folder / "report.txt").read_text()
     with Store.read(folder) as store:
-        assert store.counts() == {"pending": 0, "running": 0, "done": GAMES, "void": 0}
-    assert games_of(folder) == games_of(whole)
+        assert store.counts() == {"pending": 0, "running": 0, "done": 4, "void": 0}
+    assert games_of(folder).items() <= games_of(whole).items()
 
 
 def test_another_seed_gives_other_games(config: Path, whole: Path, tmp_path: Path) -> None:
@@ -120,12 +122,12 @@ class Interrupted:
     def __init__(self, config: Path, env: dict[str, str]) -> None:
         self.folder = config.parent / "interrupted"
         self.env = env
-        with self._begun("run", config, "--out", self.folder) as process:
+        with self._begun("run", config, "--out", self.folder, "--executor", "serial") as process:
             process.send_signal(signal.SIGINT)
             self.printed, self.errors = process.communicate(timeout=60)
             self.status = process.returncode
         self.stopped = games_of(self.folder)
-        with self._begun("resume", self.folder) as process:
+        with self._begun("resume", self.folder, "--workers", 1) as process:
             family = psutil.Process(process.pid).children(recursive=True)
             process.kill()
             process.communicate()
@@ -136,7 +138,7 @@ class Interrupted:
     def _begun(self, *words: object) -> subprocess.Popen[str]:
         """Return a run that has just finished its second game."""
         pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        process = subprocess.Popen(command(*words, "--workers", 1), env=self.env, **pipes)
+        process = subprocess.Popen(command(*words), env=self.env, **pipes)
         assert process.stdout is not None
         for _ in range(2):
             while not (line := process.stdout.readline()).startswith("["):

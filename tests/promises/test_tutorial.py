@@ -89,7 +89,7 @@ def test_its_commands_run_and_its_plugin_plays(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
     (tmp_path / "site").mkdir()
-    more = {"miai tournament run phantom.toml --out phantom": " --workers 1"}  # is quicker
+    more = {"miai tournament run phantom.toml --out phantom": " --executor serial"}  # is quicker
     output = {command: run(command + more.get(command, ""), tmp_path) for command in commands()}
     assert "tic_tac_toe: Three in a row" in output["miai list games"]
     assert "3 passed" in output["pytest -q test_sharp.py"]

@@ -15,7 +15,7 @@ from tests.tournaments.support import (
     config_text,
     player,
     rule,
-    tournament,
+    run_here,
 )
 
 from miai.errors import ConfigError
@@ -53,7 +53,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def folder(config: Path) -> Path:
     """The folder of a serial run."""
     out = config.parent / "out"
-    tournament("run", config, "--out", out, "--executor", "serial")
+    run_here(config, out)
     return out
 
 
