@@ -104,7 +104,7 @@ def test_a_budget_of_nodes_that_ends_between_enumerations_leaves_the_search_usab
 
 # -- symmetries -----------------------------------------------------------------------------------
 
-SYMMETRIC = [name for name in SMALL if not name.startswith("hunt")]
+SYMMETRIC = [name for name in SMALL if name != "hunt"]
 
 
 @pytest.mark.slow
@@ -229,16 +229,16 @@ def test_the_rarest_entries_are_forgotten_and_the_rest_stays_true(
 def test_the_pair_of_sketches_needs_no_sets() -> None:
     """Resemblance decides what bounds what, and a Count-Sketch what is retained."""
     problem = MiniRbcProblem(4, 2)
-    roots = problem.roots("hard", 12, depth=3, seed=1)[8:]
+    roots = problem.roots("hard", 12, depth=3, seed=1)
     given_room: dict[str, Any] = {"k": 4, "threshold": 0.7, "verified": False}
     given_room |= {"limit": 16384, "retention": "count-sketch"}
+    wrong = 0
     for root in roots:
         found = compiled(problem, "minhash", bounds_parameters=given_room).search(root, 3)
+        wrong += found.value != compiled(problem, "table").search(root, 3).value
         assert 0 < found.statistics["bounds_bytes"] <= 16384
         assert found.statistics["bounds_bytes"] == found.statistics["bounds_entries"] * 8 * (4 + 4)
-        if found.value != compiled(problem, "cores").search(root, 3).value:
-            return
-    raise AssertionError("sketches alone make errors")
+    assert wrong > 0
 
 
 def test_a_policy_that_the_kernel_lacks_is_refused() -> None:
