@@ -1,7 +1,8 @@
 """Compiles the kernels that tests call, in parallel, where the cache has none: ``make test``.
 
 Otherwise the first test to call a kernel compiles it, for up to half a minute, while the other
-workers wait for the same.
+workers wait for the same. A process compiles once what its kernels share, so there is one for each
+family of kernels.
 """
 
 from __future__ import annotations
@@ -16,20 +17,54 @@ from tests.size import ROOT, sources
 from miai.kernels.cache import digest_of
 from miai.process.processors import available_processors
 
-STEPS: Final = (
-    # The longest first. An agent loads its kernels before its first game begins.
-    'agent("rbc", "rbc-seed", engine={"kind": "kernel"})',
-    'agent("go", "alphago", {"board_size": 9}, simulations=8)',
-    'agent("rbc", "rbc-minimax")',
-    "from miai_go.tsumego.solver.prover import load_prover as load; load()",
-    'agent("go", "mcts", {"board_size": 9}, simulations=8)',
-    'agent("go", "alphazero", {"board_size": 9}, simulations=8)',
-)
 AGENT: Final = """
 import miai
+
 def agent(game, name, options={}, **parameters):
+    "Make an agent, which loads its kernels before its first game begins."
     miai.make_agent(name, miai.load_game(game, **options), **parameters).new_game(0, player=0)
 """
+BLIND_CHESS: Final = """
+import chess
+from miai_rbc.rules.board_set import BoardSet
+from miai_rbc.search.candidates import Valuer
+
+agent("rbc", "rbc-seed", engine={"kind": "kernel"})
+agent("rbc", "rbc-strong", engine={"kind": "kernel"})
+agent("rbc", "rbc-minimax")
+Valuer(None).values(BoardSet.of_fens([chess.STARTING_FEN]).rows, 0)
+"""
+GO: Final = """
+from miai_go.learning.training.rollout_policy import train
+from miai_go.nets.encoder import Positions
+from miai_go.nets.patterns import PatternPolicy
+
+small = {"board_size": 9}
+agent("go", "alphago", small, simulations=8, leaf_value={"kind": "mixed", "rollout": "rollout-9x9"})
+agent("go", "alphago", small, simulations=8)
+agent("go", "alphazero", small, simulations=8)
+agent("go", "mcts", small, simulations=8)
+policy = PatternPolicy.untrained(5)
+train(policy, [[12]], size=5)
+policy.probabilities(Positions.room(5, 1))
+"""
+BELIEFS: Final = """
+from miai.beliefs.compiled_search import RULES, CompiledSearch
+from miai_miniblind.mini_rbc import MiniRbcProblem
+from miai_miniblind.roots import random_roots
+
+problem = MiniRbcProblem(4, 2)
+CompiledSearch(problem, RULES["exact"]).search(random_roots(problem, 1, seed=1)[0], 1)
+"""
+LIFE_AND_DEATH: Final = """
+from miai_go.tsumego.networks.predictor import Predictor
+from miai_go.tsumego.shipped import NETWORK
+from miai_go.tsumego.solver.prover import load_prover
+
+load_prover()
+Predictor(NETWORK).load()
+"""
+FAMILIES: Final = (BLIND_CHESS, GO, BELIEFS, LIFE_AND_DEATH)  # the longest first
 
 
 def main() -> None:
@@ -40,7 +75,7 @@ def main() -> None:
         return
     print("compiling kernels...", flush=True)
     with ThreadPoolExecutor(available_processors()) as pool:
-        commands = [[sys.executable, "-c", AGENT + step] for step in STEPS]
+        commands = [[sys.executable, "-c", AGENT + family] for family in FAMILIES]
         list(pool.map(lambda command: subprocess.run(command, check=True), commands))
     done.parent.mkdir(exist_ok=True)
     done.touch()
