@@ -18,6 +18,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("values", VARIANTS.values(), ids=VARIANTS)
 def test_it_keeps_its_contract(values: dict[str, Any]) -> None:
-    report = check_game(miai.load_game("mini_rbc", **values), games=4)
-    assert report.beliefs > 15
+    report = check_game(miai.load_game("mini_rbc", **values), games=2)
+    assert report.beliefs > 7
     assert report.skipped == ()

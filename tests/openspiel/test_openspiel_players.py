@@ -144,7 +144,7 @@ def test_a_policy_of_regret_plays_as_it_was_computed(tmp_path: Path) -> None:
     """The mean payoff against random moves is the expectation that OpenSpiel computes."""
     game = load("kuhn_poker")
     solver = cfr.CFRSolver(game.inner)
-    for _ in range(200):
+    for _ in range(50):
         solver.evaluate_and_update_policy()
     policy = solver.average_policy()
     write_policy(policy, tmp_path / "kuhn.json")
@@ -152,7 +152,7 @@ def test_a_policy_of_regret_plays_as_it_was_computed(tmp_path: Path) -> None:
     uniform = pyspiel.UniformRandomPolicy(game.inner)
     start = game.inner.new_initial_state()
     expected = expected_game_score.policy_value(start, [policy, uniform])[0]
-    count, total = 2000, 0.0
+    count, total = 1000, 0.0
     for number in range(count):
         record = miai.play(game, [agent, RandomAgent(game)], seed=10_000 + number)
         assert record.returns is not None
@@ -377,11 +377,11 @@ OTHERS = [
 def test_hidden_games_of_two_players_are_searched(name: str) -> None:
     game = load(name, **SHORT.get(name, {}))
     searches = (
-        Ismcts(game, IsmctsParameters(simulations=20, **SAMPLED)),
-        Pimc(game, PimcParameters(simulations=20, worlds=4, **SAMPLED)),
+        Ismcts(game, IsmctsParameters(simulations=8, **SAMPLED)),
+        Pimc(game, PimcParameters(simulations=8, worlds=2, **SAMPLED)),
     )
     for search in searches:
-        record = miai.play(game, [search, RandomAgent(game)], seed=3, move_limit=20)
+        record = miai.play(game, [search, RandomAgent(game)], seed=3, move_limit=12)
         assert record.termination in ("terminal", "move-limit") or name in OTHERS
         mine = [move.statistics for move in record.moves if move.actor == 0]
         found = [statistics for statistics in mine if statistics and statistics["belief"]]
