@@ -95,8 +95,8 @@ def test_the_list_of_actions_may_carry_information() -> None:
 @pytest.mark.parametrize("name", game_names())
 def test_no_shipped_game_has_actions_that_depend_on_what_is_hidden(name: str) -> None:
     game = miai.load_game(name)
-    report = check_game(game, games=2, max_plies=5, worlds=500)
-    assert report.positions >= 2 * 4
+    report = check_game(game, games=1, max_plies=5, worlds=500)
+    assert report.positions >= 4
     assert (report.beliefs > 0) != game.info.perfect_information
 
 
@@ -153,10 +153,9 @@ class Leaning(EnumeratedBelief):
         return min((super(Leaning, self).sample(rng) for _ in range(4)), key=str)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_an_honest_belief_is_not_accused(seed: int) -> None:
+def test_an_honest_belief_is_not_accused() -> None:
     game = miai.load_game("phantom_tic_tac_toe")
-    check_game(game, seed=seed, games=2, belief=Leaning)
+    check_game(game, games=4, belief=Leaning)
 
 
 # -- agents -----------------------------------------------------------------------------------

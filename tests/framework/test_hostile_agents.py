@@ -26,6 +26,8 @@ from miai.process.sandbox import Isolation, ProcessLimits, sandbox_hindrance
 from miai.record import GameRecord, Termination
 
 LEVELS = [Isolation.PROCESS, Isolation.SANDBOX]
+both_levels = pytest.mark.parametrize("level", LEVELS, indirect=True)
+"""Marks what is tried in the sandbox, too, whenever tests run."""
 REFUSED = {"PermissionError", "ProcessLookupError", "FileNotFoundError", "OSError"}
 
 pytestmark = pytest.mark.skipif(landlock_version() < 6, reason="the kernel has no such Landlock")
@@ -39,7 +41,7 @@ def hostile() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(params=LEVELS)
+@pytest.fixture(params=[LEVELS[0], pytest.param(LEVELS[1], marks=pytest.mark.slow)])
 def level(request: pytest.FixtureRequest) -> Isolation:
     if request.param is Isolation.SANDBOX and (reason := sandbox_hindrance()):
         pytest.skip(reason)
@@ -117,6 +119,7 @@ def test_a_signal_to_all_reaches_only_its_own(run: Path) -> None:
     assert record.loser in {None, 0}
 
 
+@both_levels
 def test_the_installed_packages_cannot_be_changed(level: Isolation, run: Path) -> None:
     paths = [Path(miai.__file__), Path(json.__file__), Path(psutil.__file__)]
     before = [path.read_bytes() for path in paths]
@@ -165,6 +168,7 @@ def test_processes_that_fork_twice_end_with_the_agent(level: Isolation, run: Pat
     assert not strays
 
 
+@both_levels
 def test_a_process_that_forks_and_exits_again_and_again_is_killed(level: Isolation) -> None:
     code = REFEREE.format(level=str(level), mark="").replace("fork_twice", "fork_on_and_on")
     code += "import psutil\nprint(psutil.Process().children())\n"

@@ -26,7 +26,7 @@ from miai.errors import (
 )
 from miai.game import Game, State
 from miai.information import EnumeratedBelief, PlayerView
-from miai.playing.match import Seat, play_game
+from miai.playing.match import InProcessSeat, Seat, play_game
 from miai.playing.replay import replay
 from miai.plugins.kinds import EVALUATOR
 from miai.plugins.loader import registry
@@ -484,7 +484,7 @@ while True:
 def test_a_player_who_meets_a_defect_of_the_game_does_not_forfeit() -> None:
     """The search comes to the position where the program dies; the referee looks there, too."""
     game = counting(FAILS_IN_SEARCH)
-    seats = seats_of(game, ("mcts", {"simulations": 500}), ("random", {}))
+    seats = [*seats_of(game, ("mcts", {"simulations": 500})), InProcessSeat(RandomAgent(game))]
     with pytest.raises(GameFailedError, match="a defect of the rules") as caught:
         with_seats(game, seats)
     assert caught.value.history is not None
@@ -494,9 +494,9 @@ def test_a_player_who_meets_a_defect_of_the_game_does_not_forfeit() -> None:
 
 def test_a_defect_that_the_referee_does_not_meet_is_the_players() -> None:
     """Whoever claims one to void a game that it loses gains nothing."""
-
     game = counting()
-    seats = seats_of(game, ("file", {"file": str(LIAR), "class_name": "Liar"}), ("random", {}))
+    liar = seats_of(game, ("file", {"file": str(LIAR), "class_name": "Liar"}))
+    seats = [*liar, InProcessSeat(RandomAgent(game))]
     record = with_seats(game, seats)
     assert (record.termination, record.loser) == (Termination.CRASH, 0)
     assert "the game is broken" in record.detail
@@ -566,7 +566,7 @@ def test_a_sound_game_leaves_a_forfeit_as_it_is() -> None:
 def test_no_process_remains() -> None:
     code = SOUND + "# leaves nothing\n"
     game = counting(code)
-    seats = seats_of(game, ("mcts", {"simulations": 50}), ("mcts", {"simulations": 50}))
+    seats = [*seats_of(game, ("mcts", {"simulations": 50})), InProcessSeat(RandomAgent(game))]
     clones = [game.new_initial_state().clone() for _ in range(100)]
     assert counting(code).program is game.program, "games of one command share a program"
     with_seats(game, seats)

@@ -147,7 +147,7 @@ def row_equilibrium(matrix: NDArray[np.float64]) -> tuple[float, list[float]]:
 
 
 POSITIONS = [
-    ("descending", "[]"),
+    pytest.param("descending", "[]", marks=pytest.mark.slow),
     ("descending", "[1,2]"),  # the first player has lost the prize 3 to the card 3
     ("ascending", "[0,2]"),
     ("random", "[1]"),
