@@ -139,14 +139,17 @@ def _server(*, learns: bool) -> _Server:
 class TalkingMiai:
     """``miai`` that is talked to over pipes, as with `subprocess.Popen`; one at a time."""
 
-    def __init__(self, words: Sequence[str]) -> None:
+    def __init__(self, words: Sequence[str], env: Mapping[str, str] | None = None) -> None:
         self._server = _server(learns=False)
+        given = dict(os.environ if env is None else env)
         self._status: int | None = None
         with tempfile.TemporaryDirectory() as name:
             files = [str(Path(name, each)) for each in ("in", "out", "err")]
             for file in files:
                 os.mkfifo(file)
-            request = {"words": words, "cwd": str(Path.cwd()), "env": {**os.environ}, "paths": []}
+            paths = _more_paths(given)
+            assert paths is not None, "the process that forks has another environment"
+            request = {"words": words, "cwd": str(Path.cwd()), "env": given, "paths": paths}
             self.pid = self._server.start({**request, "files": files})
             self.stdin = io.FileIO(files[0], "w")
             self.stdout, self.stderr = (io.BufferedReader(io.FileIO(file)) for file in files[1:])

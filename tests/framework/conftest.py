@@ -17,13 +17,15 @@ from miai.process.sandbox import Isolation, ProcessLimits
 SeatFactory = Callable[..., AgentProcess]
 
 
-@pytest.fixture(scope="module")
-def unruly() -> Iterator[None]:
+def find_unruly() -> Iterator[None]:
     """Let child processes, and only them, find the plugin in the folder ``unruly``."""
     paths = [str(Path(__file__).parent / "unruly"), os.environ.get("PYTHONPATH", "")]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
         yield
+
+
+unruly = pytest.fixture(find_unruly, scope="module", name="unruly")
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import re
 import shutil
 import signal
 import sqlite3
-import subprocess
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -22,9 +21,9 @@ from tests.framework.test_adjudication import GAME, Always, randoms
 from tests.framework.test_agent_process import SHORT, fatal, play_against, play_fatal_game
 from tests.framework.test_match import Scripted, random_record, scripted
 from tests.framework.test_simultaneous import AUCTION, CRASH, DILEMMA, LATE, PENNIES, RESIGN, played
-from tests.tournaments.support import command, config_text, player, refused, tournament
+from tests.tournaments.support import config_text, player, refused, tournament
 from tests.tournaments.test_failures import outcome
-from tests.warm_command import call_miai, run_miai
+from tests.warm_command import TalkingMiai, call_miai, run_miai
 
 import miai
 from miai import Decision, Game
@@ -448,15 +447,15 @@ def test_a_store_that_is_removed_ends_the_run_at_once(
     config, out = tmp_path / "x.toml", tmp_path / "out"
     slow, limits = player("slow", "mischief", delay=0.1), {"isolation": "process"}
     config.write_text(config_text(slow, player("ann"), tournament={"rounds": 200}, limits=limits))
-    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    words = command("run", config, "--out", out, "--executor", "serial")
-    with subprocess.Popen(words, env=mischief, **pipes) as process:
-        assert process.stdout is not None
-        while not (line := process.stdout.readline()).startswith("["):
-            assert line, process.communicate()
-        (out / FILE_NAME).unlink()
-        _, errors = process.communicate(timeout=60)
-    assert process.returncode == 2
+    words = ["tournament", "run", str(config), "--out", str(out), "--executor", "serial"]
+    process = TalkingMiai(words, mischief)
+    while not (line := process.stdout.readline()).startswith(b"["):
+        assert line, process.stderr.read()
+    (out / FILE_NAME).unlink()
+    process.stdout.read()
+    errors = process.stderr.read().decode()
+    assert process.wait() == 2
+    process.close()
     assert f"miai: {out / FILE_NAME}: was removed or replaced while the run was going" in errors
     assert "Traceback" not in errors
 

@@ -7,7 +7,6 @@ import io
 import json
 import re
 import signal
-import subprocess
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -18,7 +17,6 @@ import pytest
 from rich.console import Console
 from tests.tournaments.pages import read_page
 from tests.tournaments.support import (
-    command,
     config_text,
     games_of,
     player,
@@ -26,7 +24,7 @@ from tests.tournaments.support import (
     run_here,
     tournament,
 )
-from tests.warm_command import run_miai
+from tests.warm_command import TalkingMiai, run_miai
 
 from miai.playing.replay import replay
 from miai.record_reader import read_record
@@ -122,27 +120,25 @@ class Interrupted:
     def __init__(self, config: Path, env: dict[str, str]) -> None:
         self.folder = config.parent / "interrupted"
         self.env = env
-        with self._begun("run", config, "--out", self.folder, "--executor", "serial") as process:
-            process.send_signal(signal.SIGINT)
-            self.printed, self.errors = process.communicate(timeout=60)
-            self.status = process.returncode
+        process = self._begun("run", config, "--out", self.folder, "--executor", "serial")
+        process.send_signal(signal.SIGINT)
+        self.printed, self.errors = (p.read().decode() for p in (process.stdout, process.stderr))
+        self.status = process.wait()
+        process.close()
         self.stopped = games_of(self.folder)
-        with self._begun("resume", self.folder, "--workers", 1) as process:
-            family = psutil.Process(process.pid).children(recursive=True)
-            process.kill()
-            process.communicate()
+        process = self._begun("resume", self.folder, "--workers", 1)
+        family = psutil.Process(process.pid).children(recursive=True)
+        process.close()
         _, self.left = psutil.wait_procs(family, timeout=20)
         self.early, self.begun = games_of(self.folder), begun(self.folder)
         tournament("resume", self.folder, "--executor", "serial", env=env)
 
-    def _begun(self, *words: object) -> subprocess.Popen[str]:
+    def _begun(self, *words: object) -> TalkingMiai:
         """Return a run that has just finished its second game."""
-        pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        process = subprocess.Popen(command(*words), env=self.env, **pipes)
-        assert process.stdout is not None
+        process = TalkingMiai(["tournament", *map(str, words)], self.env)
         for _ in range(2):
-            while not (line := process.stdout.readline()).startswith("["):
-                assert line, process.communicate()
+            while not (line := process.stdout.readline()).startswith(b"["):
+                assert line, process.stderr.read()
         return process
 
 
