@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.belief_search.random_problems import STATES, RandomProblem, value_by_definition
+from tests.belief_search.random_problems import RandomProblem, value_by_definition
 from tests.belief_search.test_compiled import SMALL, beliefs, compiled, entries
 from tests.seeds import seed_of_test
 
@@ -179,20 +179,6 @@ def test_the_kernels_count_as_the_class_does(seed: int, rows: int, width: int) -
     count_names(tallies, np.array(stream, np.uint64))
     estimates_of(tallies, np.zeros(rows), np.array(names, np.uint64), estimates)
     assert estimates.tolist() == [sketch.estimate(name) for name in names]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("arm", ["exact", "cores", "minhash"])
-@given(st.integers(0, 10**6), st.booleans())
-@settings(max_examples=8, deadline=None)
-def test_values_are_the_same_whatever_is_forgotten(arm: str, seed: int, reachability: bool) -> None:
-    problem = RandomProblem(seed, reachability=reachability)
-    given_room = {"limit": 4096, "retention": "count-sketch"}
-    search = compiled(problem, arm, bounds_parameters=given_room)
-    for hidden in ((0, 1, 2, 3), (2, 4, 5), tuple(range(STATES))):
-        found = search.search(Root((0, 0), hidden), 3)
-        assert found.value == value_by_definition(problem, (0, 0), frozenset(hidden), 3)
-        assert found.statistics["bounds_bytes"] <= 4096
 
 
 @pytest.mark.slow
