@@ -23,10 +23,12 @@ FIXTURE = Path(__file__).parents[1] / "fixtures" / "miai-mischief"
 PONDERING = TimeControl(kind="absolute", seconds=60.0, ponder=True)
 
 
-@pytest.fixture(autouse=True)
-def mischief(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module", autouse=True)
+def mischief() -> Iterator[None]:
     paths = [str(FIXTURE), os.environ.get("PYTHONPATH", "")]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
+        yield
 
 
 @pytest.fixture
@@ -36,6 +38,14 @@ def seats() -> Iterator[list[AgentProcess]]:
     yield seats
     for seat in seats:
         seat.kill()
+
+
+@pytest.fixture(scope="module")
+def thinker(mischief: None) -> Iterator[AgentProcess]:
+    """A seat that ponders well, for all tests."""
+    seats: list[AgentProcess] = []
+    yield mischievous(seats, "think")
+    seats[0].kill()
 
 
 class Slow(RandomAgent):
@@ -58,7 +68,7 @@ def mischievous(
     return seats[-1]
 
 
-def play(seat: AgentProcess, control: TimeControl, *, delay: float = 0.2) -> GameRecord:
+def play(seat: AgentProcess, control: TimeControl, *, delay: float) -> GameRecord:
     loaded = miai.load_game("tic_tac_toe")
     slow: Agent = Slow(loaded, delay)
     return play_game(loaded, [seat, InProcessSeat(slow)], seed=3, time_control=control)
@@ -69,8 +79,8 @@ def pondered(record: GameRecord) -> list[Any]:
     return [move.statistics["pondered"] for move in record.moves if move.actor == 0]
 
 
-def test_an_agent_thinks_while_its_opponent_does(seats: list[AgentProcess]) -> None:
-    record = play(mischievous(seats, "think"), PONDERING, delay=0.3)
+def test_an_agent_thinks_while_its_opponent_does(thinker: AgentProcess) -> None:
+    record = play(thinker, PONDERING, delay=0.2)
     assert record.termination is Termination.TERMINAL, record.detail
     first, *later = pondered(record)
     assert first == []
@@ -99,8 +109,8 @@ def test_an_agent_that_learnt_nothing_is_not_asked_again(seats: list[AgentProces
 
 
 @pytest.mark.parametrize("control", [TimeControl(kind="absolute", seconds=60.0), TimeControl()])
-def test_without_permission_nobody_ponders(seats: list[AgentProcess], control: TimeControl) -> None:
-    record = play(mischievous(seats, "think"), control, delay=0.05)
+def test_without_permission_nobody_ponders(thinker: AgentProcess, control: TimeControl) -> None:
+    record = play(thinker, control, delay=0.05)
     assert set(map(str, pondered(record))) == {"[]"}
 
 
@@ -132,10 +142,9 @@ def test_an_error_in_pondering_is_a_crash(seats: list[AgentProcess]) -> None:
 
 
 def test_the_next_game_begins_although_the_last_one_ended_pondering(
-    seats: list[AgentProcess],
+    thinker: AgentProcess,
 ) -> None:
-    seat = mischievous(seats, "think")
     for _ in range(3):
-        record = play(seat, PONDERING, delay=0.02)
+        record = play(thinker, PONDERING, delay=0.02)
         assert record.termination is Termination.TERMINAL, record.detail
         assert pondered(record)[0] == []

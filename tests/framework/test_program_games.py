@@ -454,12 +454,11 @@ def test_a_program_that_contradicts_itself_is_found() -> None:
 # -- players in processes of their own ------------------------------------------------------------
 
 
-def seats_of(game: ProgramGame, *agents: tuple[str, dict[str, Any]]) -> list[AgentProcess]:
+def against_random(game: ProgramGame, agent: str, **values: Any) -> list[Seat]:
+    """Return the seats of an agent in a process and of one in this process."""
     parameters = game.parameters.model_dump(mode="json")
-    return [
-        AgentProcess("program", parameters, agent, values, name=agent, limits=LIMITS)
-        for agent, values in agents
-    ]
+    first = AgentProcess("program", parameters, agent, values, name=agent, limits=LIMITS)
+    return [first, InProcessSeat(RandomAgent(game))]
 
 
 def with_seats(game: Game, seats: Sequence[Seat], seed: int = 1) -> GameRecord:
@@ -484,7 +483,7 @@ while True:
 def test_a_player_who_meets_a_defect_of_the_game_does_not_forfeit() -> None:
     """The search comes to the position where the program dies; the referee looks there, too."""
     game = counting(FAILS_IN_SEARCH)
-    seats = [*seats_of(game, ("mcts", {"simulations": 500})), InProcessSeat(RandomAgent(game))]
+    seats = against_random(game, "mcts", simulations=500)
     with pytest.raises(GameFailedError, match="a defect of the rules") as caught:
         with_seats(game, seats)
     assert caught.value.history is not None
@@ -495,8 +494,7 @@ def test_a_player_who_meets_a_defect_of_the_game_does_not_forfeit() -> None:
 def test_a_defect_that_the_referee_does_not_meet_is_the_players() -> None:
     """Whoever claims one to void a game that it loses gains nothing."""
     game = counting()
-    liar = seats_of(game, ("file", {"file": str(LIAR), "class_name": "Liar"}))
-    seats = [*liar, InProcessSeat(RandomAgent(game))]
+    seats = against_random(game, "file", file=str(LIAR), class_name="Liar")
     record = with_seats(game, seats)
     assert (record.termination, record.loser) == (Termination.CRASH, 0)
     assert "the game is broken" in record.detail
@@ -566,7 +564,7 @@ def test_a_sound_game_leaves_a_forfeit_as_it_is() -> None:
 def test_no_process_remains() -> None:
     code = SOUND + "# leaves nothing\n"
     game = counting(code)
-    seats = [*seats_of(game, ("mcts", {"simulations": 50})), InProcessSeat(RandomAgent(game))]
+    seats = against_random(game, "mcts", simulations=50)
     clones = [game.new_initial_state().clone() for _ in range(100)]
     assert counting(code).program is game.program, "games of one command share a program"
     with_seats(game, seats)
