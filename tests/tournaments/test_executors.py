@@ -28,7 +28,7 @@ SETUP = Setup(
     },
     time_control={"kind": "none", "move_deadline": 60.0},
     move_limit=None,
-    limits={},
+    limits={"isolation": "process"},  # a sandbox has processes of its own
     start_timeout=60.0,
     warm_agents=4,
     logs=None,
@@ -106,13 +106,11 @@ def test_a_game_exception_is_not_a_result(children_find_mischief: None, flag: Pa
 
 
 def test_agents_stay_warm_up_to_a_number() -> None:
-    limits = {"isolation": "process"}  # a sandbox has processes of its own
-
     def agents() -> set[int]:
         (worker,) = executor.pids
         return {p.pid for p in psutil.Process(worker).children(recursive=True)}
 
-    with processes(replace(SETUP, warm_agents=2, limits=limits), workers=1) as executor:
+    with processes(replace(SETUP, warm_agents=2), workers=1) as executor:
         perform(executor, [job(1)])
         first = agents()
         perform(executor, [job(2), job(3)])
