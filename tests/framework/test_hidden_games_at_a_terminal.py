@@ -103,7 +103,10 @@ def played(
     return result.output
 
 
-@pytest.mark.parametrize(("name", "seat"), SEATS)
+@pytest.mark.parametrize(
+    ("name", "seat"),
+    [pytest.param(*s, marks=pytest.mark.slow) if s == ("rbc", 1) else s for s in SEATS],
+)
 def test_two_histories_that_look_the_same_print_the_same(
     name: str, seat: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
