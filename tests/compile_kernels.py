@@ -21,7 +21,6 @@ AGENT: Final = """
 import miai
 
 def agent(game, name, options={}, **parameters):
-    "Make an agent, which loads its kernels before its first game begins."
     miai.make_agent(name, miai.load_game(game, **options), **parameters).new_game(0, player=0)
 """
 BLIND_CHESS: Final = """
@@ -42,11 +41,9 @@ from miai_go.nets.patterns import PatternPolicy
 small = {"board_size": 9}
 agent("go", "alphago", small, simulations=8, leaf_value={"kind": "mixed", "rollout": "rollout-9x9"})
 agent("go", "alphago", small, simulations=8)
-agent("go", "alphazero", small, simulations=8)
 agent("go", "mcts", small, simulations=8)
-policy = PatternPolicy.untrained(5)
-train(policy, [[12]], size=5)
-policy.probabilities(Positions.room(5, 1))
+train(PatternPolicy.untrained(5), [[12]], size=5)
+PatternPolicy.untrained(5).probabilities(Positions.room(5, 1))
 """
 BELIEFS: Final = """
 from miai.beliefs.compiled_search import RULES, CompiledSearch

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -36,11 +36,23 @@ def compiled(problem: Any, arm: str, **more: Any) -> CompiledSearch[Any]:
     return found
 
 
+def interpreted(problem: Any, arm: str, **more: Any) -> BeliefSearch[Any]:
+    return BeliefSearch(problem, named_bounds(arm), **more)
+
+
 @pytest.mark.parametrize("window", ["alpha-beta", "null"])
-@pytest.mark.parametrize("arm", RIGHT)
+@pytest.mark.parametrize(
+    ("make", "arm"),
+    [(compiled, arm) for arm in RIGHT]
+    + [
+        pytest.param(interpreted, arm, marks=pytest.mark.slow)
+        for arm in (*RIGHT, "reference-minhash")
+    ],
+)
 @given(st.integers(0, 10**6), st.booleans(), st.lists(beliefs, min_size=1, max_size=5), st.data())
 @settings(max_examples=10, deadline=None)
 def test_every_arm_finds_the_value_of_the_definition(
+    make: Callable[..., Any],
     arm: str,
     window: Window,
     seed: int,
@@ -50,7 +62,7 @@ def test_every_arm_finds_the_value_of_the_definition(
 ) -> None:
     """Several roots share what is remembered; the action guarantees the value."""
     problem = RandomProblem(seed, reachability=reachability)
-    search = compiled(problem, arm, window=window, adaptive=data.draw(st.booleans()))
+    search = make(problem, arm, window=window, adaptive=data.draw(st.booleans()))
     deepening = data.draw(st.booleans())
     for hidden in roots:
         depth = data.draw(st.integers(1, 3))

@@ -9,43 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.belief_search.random_problems import STATES, RandomProblem, value_by_definition
+from tests.belief_search.test_compiled import beliefs
 
 from miai.beliefs import BeliefSearch, Reply, Root, goes_on, named_bounds, over, search_belief
-from miai.beliefs.deepening import Window
 from miai.errors import UnsuitableGameError
 
 ARMS = ("none", "table", "singles", "exact", "cores", "minhash", "reference-minhash")
 """Those that make no errors."""
-
-beliefs = st.sets(st.integers(0, STATES - 1), min_size=1).map(lambda b: tuple(sorted(b)))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("window", ["alpha-beta", "null"])
-@pytest.mark.parametrize("arm", ARMS)
-@given(st.integers(0, 10**6), st.booleans(), st.lists(beliefs, min_size=1, max_size=5), st.data())
-@settings(max_examples=10, deadline=None)
-def test_every_arm_finds_the_value_of_the_definition(
-    arm: str,
-    window: Window,
-    seed: int,
-    reachability: bool,
-    roots: list[tuple[int, ...]],
-    data: st.DataObject,
-) -> None:
-    """Several roots share the bounds, so that what one left is used, rightly, by the next."""
-    problem = RandomProblem(seed, reachability=reachability)
-    search = BeliefSearch(
-        problem, named_bounds(arm), window=window, adaptive=data.draw(st.booleans())
-    )
-    deepening = data.draw(st.booleans())
-    for hidden in roots:
-        depth = data.draw(st.integers(1, 3))
-        public = (data.draw(st.integers(0, 1)), 0)
-        found = search.search(Root(public, hidden), depth, deepening=deepening)
-        expected = value_by_definition(problem, public, frozenset(hidden), depth)
-        assert found.value == expected
-        assert found.complete
 
 
 @given(st.integers(0, 10**6), beliefs, st.integers(1, 3))

@@ -16,17 +16,12 @@ from miai_tournaments.compare.config import load_comparison
 from miai_tournaments.config.schema import ConfigSection
 
 PAGE = (CONFIGS.parent / "docs" / "comparing.md").read_text(encoding="utf-8")
-
-
-def block(language: str) -> str:
-    found = re.search(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
-    assert found
-    return found[1]
+BLOCKS = dict(re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL)[::-1])  # the first of a language
 
 
 def test_its_config_is_valid_and_names_every_key(tmp_path: Path) -> None:
     path = tmp_path / "study.toml"
-    path.write_text(block("toml"))
+    path.write_text(BLOCKS["toml"])
     found = load_comparison(path)
     assert list(found.arms) == ["table", "exact", "sketch-16"]
     models: dict[str, type[ConfigSection]] = {
@@ -36,7 +31,7 @@ def test_its_config_is_valid_and_names_every_key(tmp_path: Path) -> None:
     }
     for name, model in models.items():
         text = re.findall(
-            rf"^\[+{name}\]+\n(.*?)(?=^\[|\Z)", block("toml"), re.DOTALL | re.MULTILINE
+            rf"^\[+{name}\]+\n(.*?)(?=^\[|\Z)", BLOCKS["toml"], re.DOTALL | re.MULTILINE
         )
         keys = set(re.findall(r"^(\w+) =", "".join(text), re.MULTILINE))
         known = set(model.model_fields)
@@ -53,9 +48,9 @@ def test_its_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     (tmp_path / "configs").mkdir()
     few = re.sub(r"^roots = \d+", "roots = 2", text, flags=re.MULTILINE)
     (tmp_path / "configs" / "compare-quick.toml").write_text(few)
-    (tmp_path / "study.toml").write_text(block("toml").replace("roots = 30", "roots = 2"))
+    (tmp_path / "study.toml").write_text(BLOCKS["toml"].replace("roots = 30", "roots = 2"))
     monkeypatch.chdir(tmp_path)
-    lines = [line.partition("#")[0] for line in block("sh").splitlines()]
+    lines = [line.partition("#")[0] for line in BLOCKS["sh"].splitlines()]
     done: list[subprocess.CompletedProcess[str]] = []
     for line in lines:
         words = shlex.split(line)

@@ -14,6 +14,7 @@ from typing import Any
 
 import psutil
 import pytest
+from tests.framework.test_programs import SPEECH
 
 import miai
 from miai.agent import Agent, Decision, RandomAgent
@@ -246,15 +247,9 @@ def test_a_view_leads_to_no_state(folder: Path) -> None:
 
 # -- a game in a few lines, and what may go wrong with it -----------------------------------------
 
-PROLOGUE = """
-import json, os, sys, time
-def say(**message):
-    print(json.dumps(message), flush=True)
-def hear():
-    line = sys.stdin.readline()
-    if not line:
-        sys.exit()
-    return json.loads(line)
+PROLOGUE = (
+    SPEECH
+    + """
 def greet(**more):
     facts = dict(name="count", version=1, players=["a", "b"], actions=2, max_game_length=4)
     say(type="hello", protocol=1, **{**facts, **more})
@@ -268,6 +263,7 @@ def after(message):
     return message.get("state", "") + "".join(map(str, message.get("actions", [])))
 hello = hear()
 """
+)
 SOUND = """
 greet()
 while True:
@@ -568,7 +564,7 @@ def test_no_process_remains() -> None:
     clones = [game.new_initial_state().clone() for _ in range(100)]
     assert counting(code).program is game.program, "games of one command share a program"
     with_seats(game, seats)
-    mine = psutil.Process().children(recursive=True)
+    mine = (p for p in psutil.Process().children(recursive=True) if p.status() != "zombie")
     running = [process for process in mine if "# leaves nothing" in " ".join(process.cmdline())]
     assert len(running) == 1
     del game, clones, seats

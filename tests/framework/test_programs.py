@@ -26,8 +26,8 @@ from miai_tournaments.config.load import load_tournament
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples" / "programs"
 
-PROLOGUE = """
-import json, sys, time
+SPEECH = """
+import json, os, sys, time
 def say(**message):
     print(json.dumps(message), flush=True)
 def hear():
@@ -35,6 +35,8 @@ def hear():
     if not line:
         sys.exit()
     return json.loads(line)
+"""
+PROLOGUE = f"""{SPEECH}
 hello = hear()
 def greet(**more):
     say(type="hello", protocol=1, name="test", version="2", **more)
