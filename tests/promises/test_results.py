@@ -21,7 +21,7 @@ from tests.tournaments.support import (
     games_of,
     player,
     refused,
-    run_here,
+    run_serially,
     tournament,
 )
 from tests.warm_command import TalkingMiai, run_miai
@@ -92,7 +92,7 @@ def test_another_seed_gives_other_games(config: Path, whole: Path, tmp_path: Pat
     """README: "reproducible to the move". By the seed, that is, which each run has."""
     head, _, *two = config.read_text().split("[[players]]")
     (tmp_path / "x.toml").write_text("[[players]]".join([head, *two]))
-    run_here(tmp_path / "x.toml", tmp_path / "out", "--set", "seed=4", "--set", "rounds=1")
+    run_serially(tmp_path / "x.toml", tmp_path / "out", "--set", "seed=4", "--set", "rounds=1")
     games, others = games_of(whole), games_of(tmp_path / "out")
     assert len(others) == 2
     assert not any(game[6] == games[name][6] for name, game in others.items())

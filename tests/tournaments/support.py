@@ -11,24 +11,18 @@ from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
-from unittest import mock
 
-from tests.warm_command import call_miai, run_miai
+from tests.warm_command import run_miai
 
-from miai import load_game, make_agent
-from miai.playing.match import InProcessSeat
-from miai.process.sandbox import Isolation
 from miai.record import VerdictRecord
 from miai.record_reader import read_record
 from miai_tournaments.store.rows import GameResult, GameRow, PlayerRow, RunInfo, ScheduledGame
 from miai_tournaments.store.store import Store
-from miai_tournaments.workers import game_runner
 
 PLUGIN = Path(__file__).parents[1] / "fixtures" / "miai-mischief"
 CONFIGS = Path(__file__).parents[2] / "configs"
 
 Table = Mapping[str, object]
-Named = Mapping[str, Any]
 Part = TypeVar("Part", ScheduledGame, GameResult)
 
 
@@ -112,24 +106,9 @@ def tournament(
     return done
 
 
-class SeatHere(InProcessSeat):
-    """Stands in for an agent's process; the agent is in this one."""
-
-    isolation, standstill = Isolation.PROCESS, 0.0
-
-    def __init__(
-        self, game: str, settings: Named, agent: str, parameters: Named, *, name: str, **_: Any
-    ) -> None:
-        made = make_agent(agent, load_game(game, **settings), **parameters)
-        super().__init__(made, name=name, parameters=parameters)
-
-
-def run_here(config: Path, out: Path, *words: str) -> None:
-    """Play a tournament without any process, for tests that are about its games and its store."""
-    given = ["tournament", "run", str(config), "--out", str(out), "--executor", "serial", *words]
-    with mock.patch.object(game_runner, "AgentProcess", SeatHere):
-        done = call_miai(given)
-    assert done.returncode == 0, done.stderr
+def run_serially(config: Path, out: Path, *words: str) -> None:
+    """Play a tournament without workers, for tests that are about its games and its store."""
+    tournament("run", config, "--out", out, "--executor", "serial", *words)
 
 
 @contextmanager

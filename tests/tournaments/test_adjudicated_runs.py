@@ -15,7 +15,7 @@ from tests.tournaments.support import (
     config_text,
     player,
     rule,
-    run_here,
+    run_serially,
 )
 
 from miai.errors import ConfigError
@@ -53,7 +53,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def folder(config: Path) -> Path:
     """The folder of a serial run."""
     out = config.parent / "out"
-    run_here(config, out)
+    run_serially(config, out)
     return out
 
 

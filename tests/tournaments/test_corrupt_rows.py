@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.tournaments.support import RANDOMS, config_text, refused, run_here
+from tests.tournaments.support import RANDOMS, config_text, refused, run_serially
 
 from miai.errors import MiaiError, StoreError
 from miai_tournaments.config.load import load_tournament
@@ -38,7 +38,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("finished")
     config = folder / "x.toml"
     config.write_text(config_text(*RANDOMS, tournament={"rounds": 1}))
-    run_here(config, folder / "out")
+    run_serially(config, folder / "out")
     gc.freeze()  # thousands of collections would look through all that is imported
     yield folder / "out"
     gc.unfreeze()

@@ -23,7 +23,7 @@ from tests.tournaments.support import (
     environment,
     player,
     refused,
-    run_here,
+    run_serially,
     running,
 )
 from tests.tournaments.test_executors import ProcessExecutor, processes
@@ -185,7 +185,7 @@ def test_a_disk_that_fills_while_a_store_is_made_does_not_ask_to_resume(tmp_path
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("finished")
     (folder / "x.toml").write_text(config_text(*RANDOMS, tournament={"rounds": 1}))
-    run_here(folder / "x.toml", folder / "out")
+    run_serially(folder / "x.toml", folder / "out")
     return folder / "out"
 
 

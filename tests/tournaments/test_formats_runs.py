@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import pytest
-from tests.tournaments.support import SeatHere, games_of, refused, tournament
+from tests.tournaments.support import games_of, refused, tournament
 
 from miai_tournaments.config.load import load_tournament
 from miai_tournaments.report.live import Reporter
@@ -17,7 +16,6 @@ from miai_tournaments.report.report_files import report_page
 from miai_tournaments.running.tournament_run import RunEnding, RunOptions, play_tournament
 from miai_tournaments.store.folder import FILE_NAME
 from miai_tournaments.store.store import Store
-from miai_tournaments.workers import game_runner
 
 SLOW = pytest.mark.soak
 
@@ -69,8 +67,7 @@ def run(path: Path, folder: Path, *, executor: str = "serial", workers: int = 1)
     options = RunOptions(
         make_reporter=lambda _: Lines(), executor=executor, workers=workers, say=said.append
     )
-    with mock.patch.object(game_runner, "AgentProcess", SeatHere):
-        ending = play_tournament(load_tournament(path), folder, options)
+    ending = play_tournament(load_tournament(path), folder, options)
     assert ending == RunEnding("complete")
     return said
 

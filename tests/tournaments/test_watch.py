@@ -21,7 +21,7 @@ from tests.tournaments.support import (
     config_text,
     player,
     refused,
-    run_here,
+    run_serially,
     store_of,
 )
 from tests.tournaments.test_report import INFO, game
@@ -47,7 +47,7 @@ def frame(folder: Path) -> str:
 def test_a_complete_run_says_so(tmp_path: Path) -> None:
     config = tmp_path / "c.toml"
     config.write_text(config_text(player("a"), player("b"), tournament={"rounds": 1}))
-    run_here(config, tmp_path / "run")
+    run_serially(config, tmp_path / "run")
     seen = frame(tmp_path / "run")
     assert "2/2 games" in seen
     assert "the run is complete" in seen
