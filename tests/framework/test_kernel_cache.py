@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numba.core.config
 import pytest
@@ -23,7 +23,7 @@ DAY = 24 * 3600
 WAITER = """
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from miai.kernels.cache import compiling
 folder = Path(sys.argv[1])
 print("waiting", flush=True)
@@ -212,6 +212,21 @@ def test_threads_that_declare_kernels_at_once_keep_their_folders(tmp_path: Path)
         thread.join()
     assert seen == {name: {str(tmp_path / name)} for name in ("a", "b")}
     assert before == setting.CACHE_DIR
+
+
+def test_a_part_is_compiled_into_its_kernels_alone() -> None:
+    def twice(number: int) -> int:
+        return 2 * number
+
+    def more(number: int) -> int:
+        return doubled(number) + 1
+
+    doubled, kernel = kernels.part(twice), kernels._compiled(more, _nrt=False)
+    assert kernel(20) == 41
+    for function, translated in ((doubled, False), (kernel, True)):
+        (compiled,) = cast(Any, function).overloads.values()
+        engine = compiled.library._codegen._engine
+        assert engine.is_symbol_defined(compiled.fndesc.mangled_name) is translated
 
 
 LOADER = """

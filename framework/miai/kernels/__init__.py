@@ -7,7 +7,7 @@ A plugin declares the kernels of a folder as one family:
 >>> kernel = KernelFamily("miai-nim", Path("miai_nim/kernels")).kernel
 
 The cost of a compilation grows with the number of Python expressions, and is paid for each
-combination of argument types; LLVM takes little of it.
+combination of argument types.
 """
 
 import inspect
@@ -21,6 +21,7 @@ import numba
 import numba.core.config
 
 from miai.kernels.cache import compiling, compiling_beside, digest_of, find_cache, folder_of
+from miai.kernels.parts import PART
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
@@ -30,9 +31,6 @@ _NUMBA_CONFIG: Any = numba.core.config  # its attributes are created at run time
 
 # Without numba's runtime a kernel cannot create arrays, and needs no reference counts.
 _UNCOUNTED = {"_nrt": False}
-# A part needs no wrappers for Python or C; leaving them out saves a quarter of the compilation.
-_PART = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **_UNCOUNTED}
-
 
 _DECLARING = threading.RLock()
 
@@ -100,7 +98,7 @@ def part(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Res
 
     Like a `kernel` it may not create arrays, and it returns none.
     """
-    return cast(Callable[_Parameters, _Result], _compiled(function, **_PART))
+    return cast(Callable[_Parameters, _Result], _compiled(function, **PART))
 
 
 def spelt_out(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
@@ -110,7 +108,7 @@ def spelt_out(function: Callable[_Parameters, _Result]) -> Callable[_Parameters,
 
 def inlined(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
     """Declare a `part` that the compiler must inline at every call."""
-    return cast(Callable[_Parameters, _Result], _compiled(function, forceinline=True, **_PART))
+    return cast(Callable[_Parameters, _Result], _compiled(function, forceinline=True, **PART))
 
 
 def packed(arrays: _Tuple) -> _Tuple:
