@@ -135,8 +135,10 @@ class Copy:
 
     def fails(self, tests: list[str]) -> str | None:
         """Run tests until one fails; return which one, or None."""
+        cache = self.folder / ".pytest_cache"
+        shutil.rmtree(cache, ignore_errors=True)
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-m", "not slow and not soak"]
-        command += ["-p", "no:cacheprovider", "--timeout", "120", *tests]
+        command += ["-o", f"cache_dir={cache}", "--timeout", "120", *tests]
         try:
             run = subprocess.run(
                 command,
@@ -150,8 +152,9 @@ class Copy:
             return "time limit"
         if run.returncode in (0, 5):  # all passed, or none was chosen
             return None
-        failed = re.search(r"^(?:FAILED|ERROR) (\S+)", run.stdout, re.MULTILINE)
-        return failed[1] if failed else f"pytest's exit status {run.returncode}"
+        failed = cache / "v" / "cache" / "lastfailed"  # whole names, with all that is in brackets
+        names = json.loads(failed.read_text("utf-8")) if failed.exists() else {}
+        return next(iter(names), f"pytest's exit status {run.returncode}")
 
 
 def tests_of(path: Path) -> tuple[list[str], list[str]]:
@@ -167,7 +170,7 @@ def tests_of(path: Path) -> tuple[list[str], list[str]]:
     imported = re.compile(rf"\b{re.escape(module)}\b|from {re.escape(package)} import .*\b{name}\b")
     files = sorted(file for folder in folders for file in (ROOT / folder).rglob("test_*.py"))
     near = [str(f.relative_to(ROOT)) for f in files if imported.search(f.read_text("utf-8"))]
-    return near, folders
+    return sorted(near, key=lambda file: name not in file), folders
 
 
 def judge(mutant: Mutant, edited: Copy, clean: Copy) -> dict[str, Any]:
