@@ -1,7 +1,7 @@
 """Wrong edits that tests must notice: ``make mutants``, or ``python -m tests.mutants --help``.
 
 Draws places in the packages at random, changes each as an operator of Cosmic Ray says, and runs
-the tests of the part that it lies in: first the files that import the module, then all of
+the tests of the part that it lies in: first the files that import the module, then the others of
 ``make test PKG=PART``. Each worker edits a copy of the checkout. A failing test kills the mutant if
 the same test passes without the edit. The journal has a line for each mutant; an interrupted run
 continues from it.
@@ -158,7 +158,7 @@ class Copy:
 
 
 def tests_of(path: Path) -> tuple[list[str], list[str]]:
-    """Return the test files that import a module, and the folders of tests of its part."""
+    """Return the test files that import a module, and the other ones of its part."""
     part = PARTS["/".join(path.parts[: 2 if path.parts[0] == "plugins" else 1])]
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     listed = re.search(rf"^TESTS_{part} := (.+)$", makefile, re.MULTILINE)
@@ -169,8 +169,12 @@ def tests_of(path: Path) -> tuple[list[str], list[str]]:
     package, _, name = module.rpartition(".")
     imported = re.compile(rf"\b{re.escape(module)}\b|from {re.escape(package)} import .*\b{name}\b")
     files = sorted(file for folder in folders for file in (ROOT / folder).rglob("test_*.py"))
-    near = [str(f.relative_to(ROOT)) for f in files if imported.search(f.read_text("utf-8"))]
-    return sorted(near, key=lambda file: name not in file), folders
+    texts = {str(file.relative_to(ROOT)): file.read_text("utf-8") for file in files}
+    near = [file for file, text in texts.items() if imported.search(text)]
+    # Those of its name first, and then those of its package: they are likely to notice.
+    near.sort(key=lambda file: name not in file)
+    far = sorted(texts.keys() - near, key=lambda file: (package not in texts[file], file))
+    return near, far
 
 
 def judge(mutant: Mutant, edited: Copy, clean: Copy) -> dict[str, Any]:
@@ -186,8 +190,7 @@ def judge(mutant: Mutant, edited: Copy, clean: Copy) -> dict[str, Any]:
     killer = None
     try:
         (edited.folder / path).write_text(code or original, encoding="utf-8")
-        near, folders = tests_of(path)
-        for tests in filter(None, (near, folders)):
+        for tests in filter(None, tests_of(path)):
             killer = edited.fails(tests)
             if killer and clean.fails([killer] if "::" in killer else tests):
                 killer = None  # a fault of the test or of the machine
