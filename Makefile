@@ -6,7 +6,7 @@ PACKAGES := pyproject.toml $(wildcard plugins/*/pyproject.toml)
 # Three processes on two cores: tests of processes and clocks wait half of their time.
 PYTEST_FLAGS ?= -n 3 --dist loadfile
 MUTANTS ?=
-# The tests of one part: make test PKG=go
+# All tests of one part, those marked slow too: make test PKG=go
 PKG ?=
 DIST ?= dist
 TESTS_framework := tests/framework tests/belief_search tests/plugins tests/web
@@ -33,7 +33,7 @@ demo: .venv/installed
 
 test: .venv/installed-dev
 	$(BIN)/python -m tests.compile_kernels
-	$(call RECORDED,test) $(BIN)/pytest -m "not slow and not soak" $(PYTEST_FLAGS) $(TESTS)
+	$(call RECORDED,test) $(BIN)/pytest -m "$(if $(PKG),,not slow and )not soak" $(PYTEST_FLAGS) $(TESTS)
 
 test-all: .venv/installed-dev
 	$(call RECORDED,test-all) $(BIN)/pytest -m "not soak" $(PYTEST_FLAGS) $(TESTS)

@@ -1,10 +1,10 @@
 """Wrong edits that tests must notice: ``make mutants``, or ``python -m tests.mutants --help``.
 
 Draws places in the packages at random, changes each as an operator of Cosmic Ray says, and runs
-the tests of the part that it lies in: first the files that import the module, then the others of
-``make test PKG=PART``. Each worker edits a copy of the checkout. A failing test kills the mutant if
-the same test passes without the edit. The journal has a line for each mutant; an interrupted run
-continues from it.
+``make test PKG=PART`` of the part that it lies in: first the files that import the module, then the
+others, and then what is slow in them. Each worker edits a copy of the checkout. A failing test
+kills the mutant if the same test passes without the edit. The journal has a line for each mutant;
+an interrupted run continues from it.
 """
 
 from __future__ import annotations
@@ -33,6 +33,14 @@ PARTS: Final = {
     "tournaments": "tournaments",
     **{f"plugins/{name}": name for name in ("go", "rbc", "classics", "miniblind", "openspiel")},
 }
+NUMBERS: Final = "core/NumberReplacer"
+SAME: Final = {
+    f"core/ReplaceComparisonOperator_{name}"
+    for name in ("Eq_Is", "NotEq_IsNot", "Is_Eq", "IsNot_NotEq")
+}
+"""Operators that put identity for equality, or the reverse: for None and numbers it is the same."""
+QUICK: Final = "not slow and not soak"
+SLOW: Final = "slow and not soak"
 TIMEOUT: Final = 1200.0
 """Seconds of one run of tests; a mutant that loops for ever is killed by it."""
 
@@ -62,35 +70,63 @@ def draw(count: int, seed: int) -> Iterator[Mutant]:
     generator = random.Random(seed)
     files = sources()
     weights = [lines_of([path]) for path in files]
-    operators = {name: get_operator(name) for name in operator_names()}
+    operators = {name: get_operator(name) for name in operator_names() if name not in SAME}
     plain = {name: make() for name, make in operators.items() if not make.arguments()}
     drawn: set[tuple[str, tuple[int, int]]] = set()
     while len(drawn) < count:
         (path,) = generator.choices(files, weights)
         nodes = list(ast_nodes(get_ast_from_path(ROOT / path)))
-        unread = _checked_by_mypy(path)
+        unread, settings = _left_out(path)
         places: dict[tuple[int, int], list[Mutant]] = {}
         for name, operator in plain.items():
+            left_out = unread + settings * (name == NUMBERS)
             spots = (start for node in nodes for start, _ in operator.mutation_positions(node))
             for number, place in enumerate(spots):
-                if not any(first <= place <= last for first, last in unread):
+                if not any(first <= place <= last for first, last in left_out):
                     mutant = Mutant(str(path), name, number, place[0])
                     places.setdefault(place, []).append(mutant)
         if places:
             place = generator.choice(sorted(places))
-            if (str(path), place) not in drawn:
+            mutant = generator.choice(places[place])
+            if (str(path), place) not in drawn and _is_program(edited(mutant, ROOT / path)):
                 drawn.add((str(path), place))
-                yield generator.choice(places[place])
+                yield mutant
 
 
-def _checked_by_mypy(path: Path) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """Return first and last place of what no test could notice.
+def edited(mutant: Mutant, path: Path) -> str:
+    """Return the text of a file with the edit."""
+    from cosmic_ray.mutating import mutate_code
+    from cosmic_ray.plugins import get_operator
+
+    text = path.read_text(encoding="utf-8")
+    code: str = mutate_code(text, get_operator(mutant.operator)(), mutant.occurrence)
+    return code or text
+
+
+def _is_program(text: str) -> bool:
+    """Whether Python reads it: ``%`` for the ``*`` before keywords needs no test."""
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return False
+    return True
+
+
+Span = tuple[tuple[int, int], tuple[int, int]]
+"""The first and the last place of a piece of code, each a line and a column."""
+
+
+def _left_out(path: Path) -> tuple[list[Span], list[Span]]:
+    """Return where no test could notice an edit, and the numbers that are settings.
 
     Nothing reads ``int | None`` in an annotation; ``frozen=True`` of a dataclass and
-    ``@abstractmethod`` refuse only what mypy refuses; ``@cache`` saves time alone.
+    ``@abstractmethod`` refuse only what mypy refuses; ``@cache`` saves time alone. A number is a
+    setting where a name is given to it, or a type, and from ten on: as the seconds of a time limit
+    or the characters that a message shows, one more or less is as good.
     """
     tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
     parts: list[ast.expr | None] = []
+    settings: list[ast.expr | None] = []
     for node in ast.walk(tree):
         parts += [getattr(node, name, None) for name in ("annotation", "returns")]
         if isinstance(node, ast.ClassDef):
@@ -103,6 +139,14 @@ def _checked_by_mypy(path: Path) -> list[tuple[tuple[int, int], tuple[int, int]]
                 for name in node.decorator_list
                 if isinstance(name, ast.Name) and name.id in ("abstractmethod", "cache")
             ]
+        if isinstance(node, ast.AnnAssign):
+            settings.append(node.value)
+        if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
+            settings += [node] * (abs(node.value) >= 10)
+    return _spans(parts), _spans(settings)
+
+
+def _spans(parts: list[ast.expr | None]) -> list[Span]:
     return [  # an @ is a part of its decorator
         (
             (part.lineno, max(0, part.col_offset - 1)),
@@ -133,11 +177,11 @@ class Copy:
             "PYTHONPATH": os.pathsep.join(str(folder / path) for path in paths),
         }
 
-    def fails(self, tests: list[str]) -> str | None:
-        """Run tests until one fails; return which one, or None."""
+    def fails(self, tests: list[str], marks: str) -> str | None:
+        """Run the tests with some marks until one fails; return which one, or None."""
         cache = self.folder / ".pytest_cache"
         shutil.rmtree(cache, ignore_errors=True)
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-m", "not slow and not soak"]
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-m", marks]
         command += ["-o", f"cache_dir={cache}", "--timeout", "120", *tests]
         try:
             run = subprocess.run(
@@ -177,27 +221,25 @@ def tests_of(path: Path) -> tuple[list[str], list[str]]:
     return near, far
 
 
-def judge(mutant: Mutant, edited: Copy, clean: Copy) -> dict[str, Any]:
+def judge(mutant: Mutant, copy: Copy, clean: Copy) -> dict[str, Any]:
     """Return a line of the journal: what the mutant is, its diff, and the test that killed it."""
-    from cosmic_ray.mutating import mutate_code
-    from cosmic_ray.plugins import get_operator
-
     path = Path(mutant.path)
-    original = (edited.folder / path).read_text(encoding="utf-8")
-    code = mutate_code(original, get_operator(mutant.operator)(), mutant.occurrence)
-    before, after = original.splitlines(), (code or original).splitlines()
+    file = copy.folder / path
+    original, code = file.read_text(encoding="utf-8"), edited(mutant, file)
+    before, after = original.splitlines(), code.splitlines()
     changed = [f"{a.strip()} -> {b.strip()}" for a, b in zip(before, after, strict=False) if a != b]
     killer = None
     try:
-        (edited.folder / path).write_text(code or original, encoding="utf-8")
-        for tests in filter(None, tests_of(path)):
-            killer = edited.fails(tests)
-            if killer and clean.fails([killer] if "::" in killer else tests):
+        file.write_text(code, encoding="utf-8")
+        near, far = tests_of(path)
+        for tests, marks in ((near, QUICK), (far, QUICK), ([*near, *far], SLOW)):
+            killer = copy.fails(tests, marks) if tests else None
+            if killer and clean.fails([killer] if "::" in killer else tests, marks):
                 killer = None  # a fault of the test or of the machine
             if killer:
                 break
     finally:
-        (edited.folder / path).write_text(original, encoding="utf-8")
+        file.write_text(original, encoding="utf-8")
     return {**asdict(mutant), "change": changed[:1], "killed_by": killer}
 
 
