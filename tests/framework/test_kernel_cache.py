@@ -17,6 +17,9 @@ import pytest
 
 from miai import kernels
 from miai.kernels.cache import compiling, compiling_beside, find_cache, folder_of, needed_by
+from miai.process import kernel_caches
+from miai.process.agent_process import AgentProcess
+from miai.process.sandbox import ProcessLimits
 
 DAY = 24 * 3600
 
@@ -227,6 +230,41 @@ def test_a_part_is_compiled_into_its_kernels_alone() -> None:
         (compiled,) = cast(Any, function).overloads.values()
         engine = compiled.library._codegen._engine
         assert engine.is_symbol_defined(compiled.fndesc.mangled_name) is translated
+
+
+@pytest.mark.parametrize(
+    ("game", "agent", "trusted"),
+    [
+        ("tic_tac_toe", "random", True),
+        ("go", "mcts", True),
+        ("rbc", "rbc-strong", True),
+        ("go", "file", False),
+        ("go", "program", False),
+        ("go", "gtp", False),
+        ("rbc", "reconchess", False),
+        ("go", "no-such-agent", False),
+    ],
+)
+def test_code_that_parameters_name_never_runs_unconfined(
+    game: str, agent: str, trusted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert kernel_caches.is_unfilled(game, agent, {}) is trusted
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("game", "compiles"), [("go", True), ("tic_tac_toe", False)])
+def test_caches_are_filled_once_for_agents_with_kernels(game: str, compiles: bool) -> None:
+    """The process of the agent is another one then: that which filled them is not confined."""
+    mark = kernel_caches._mark(game, "random", {})
+    assert mark is not None
+    mark.unlink(missing_ok=True)
+    limits = ProcessLimits(hidden=(str(mark.parent),))
+    for _ in range(2):
+        with AgentProcess(game, {}, "random", {}, name="a", limits=limits) as seat:
+            seat.new_game(1, player=0, log=None)
+            assert mark.exists() is compiles
+            assert kernel_caches.is_unfilled(game, "random", {}) is not compiles
 
 
 LOADER = """

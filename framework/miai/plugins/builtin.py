@@ -14,7 +14,7 @@ miai.agent
   agent random RandomAgent
     Plays uniformly over its legal actions
 miai.process.program_agent
-  agent program ProgramAgent ProgramParameters
+  agent program ProgramAgent ProgramParameters foreign
     A program in any language, by JSON lines on its standard input and output
 miai.process.program_game
   game program ProgramGame ProgramGameParameters
@@ -23,7 +23,7 @@ miai.process.program_game miai.search.evaluators
   evaluator random-rollout ProgramRollout RandomRolloutParameters game=program
     Mean returns of uniformly random games, which the program plays if it can
 miai.plugins.agent_files
-  agent file file_agent FileAgentParameters
+  agent file file_agent FileAgentParameters foreign
     A class in a Python file that belongs to no plugin
 miai.cli.people
   agent human HumanAgent

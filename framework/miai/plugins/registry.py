@@ -47,6 +47,7 @@ class Component(Generic[T]):
       game: the only game it is for; None for any game.
       plugin: name of the plugin that registered it.
       contract: its kind; None while no plugin declares it.
+      foreign: whether it runs code that its parameters name, and that nobody trusts.
     """
 
     kind: str
@@ -57,6 +58,7 @@ class Component(Generic[T]):
     game: str | None
     plugin: str
     contract: Kind[T] | None = None
+    foreign: bool = False
 
     def load_factory(self) -> Callable[..., Any]:
         """Import and return the factory.
@@ -255,6 +257,7 @@ class Registry:
         summary: str,
         parameters: str | type[Parameters] | None = None,
         game: str | None = None,
+        foreign: bool = False,
     ) -> None:
         """Add a component.
 
@@ -266,6 +269,7 @@ class Registry:
           summary: one line for `miai list`.
           parameters: a `miai.Parameters` subclass or its import path; None for no parameters.
           game: the only game it is for; such a component takes precedence over one for any game.
+          foreign: whether it runs code that its parameters name: a file, a program, a module.
 
         Raises:
           RegistrationError: the name is taken, or the framework declares no such kind. It is
@@ -281,7 +285,7 @@ class Registry:
             )
             return
         component: Component[Any] = Component(
-            kind, name, factory, parameters, summary, game, self._plugin
+            kind, name, factory, parameters, summary, game, self._plugin, foreign=foreign
         )
         key = (kind, name, game)
         if key in self._components:
@@ -301,8 +305,9 @@ class Registry:
                 The board and the last move
 
         Below each module, a line for each component: its kind, name and factory, its parameter
-        model if it has one, and the game that it is for, if any; then its summary. The models are
-        of the same module, unless a second one follows the first. Raises as `add`.
+        model if it has one, the game that it is for, if any, and whether it is ``foreign``; then
+        its summary. The models are of the same module, unless a second one follows the first.
+        Raises as `add`.
         """
         modules, fields = [""], [""]
         for line in lines.strip().splitlines():
@@ -315,7 +320,7 @@ class Registry:
                 for word in rest:
                     if word.startswith("game="):
                         game = word.removeprefix("game=")
-                    else:
+                    elif word != "foreign":
                         model = f"{modules[-1]}:{word}"
                 self.add(
                     kind,
@@ -324,6 +329,7 @@ class Registry:
                     parameters=model,
                     summary=line.strip(),
                     game=game,
+                    foreign="foreign" in rest,
                 )
 
     @overload

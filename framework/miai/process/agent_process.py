@@ -34,7 +34,7 @@ from miai.process.agent_messages import pack_clock, pack_observation, unpack_cpu
 from miai.process.child import ModuleChild, child_environment
 from miai.process.confined import three_quarters_of_memory
 from miai.process.control_group import ControlGroup
-from miai.process.kernel_caches import unfilled
+from miai.process.kernel_caches import is_unfilled, unfilled
 from miai.process.messages import MAX_REQUEST_BYTES, encode
 from miai.process.processors import Processors
 from miai.process.sandbox import (
@@ -134,16 +134,13 @@ class AgentProcess:
         if self._channel is not None and self._channel.is_alive():
             return
         self.kill()
-        # Before anything is confined: afterwards the agent cannot write what it compiles.
-        self._fill_caches()
-        self._started = time.monotonic()
+        self._launch_confined()
         try:
-            self._launch()
-            self._confine()
-        except (OSError, AgentError) as error:
-            self.kill()
-            raise WorkerError(f"the process of {self._who} cannot be started: {error}") from error
-        try:
+            if self._lacks_kernels():
+                # Once confined, the agent cannot write what it compiles.
+                self.kill()
+                self._fill_caches()
+                self._launch_confined()
             answer = self._ask("hello", self._hello, seconds=self.start_timeout)
         except AgentTimeoutError:
             raise AgentUnavailableError(
@@ -154,14 +151,21 @@ class AgentProcess:
             raise AgentUnavailableError(str(error)) from None
         self._note_version(answer)
 
+    def _lacks_kernels(self) -> bool:
+        """Return whether the agent has compiled kernels and nothing has filled their caches."""
+        hides = self.isolation is Isolation.SANDBOX or self.limits.hidden
+        if not hides or sys.platform != "linux":
+            return False
+        if not is_unfilled(self._game[0], self.agent, self.parameters):
+            return False
+        answer = self._ask("import", self._hello, seconds=self.start_timeout)
+        return answer["ok"].get("kernels") is True
+
     def _fill_caches(self) -> None:
         """Play two moves with caches that can be written to, once after each change of a kernel.
 
         What goes wrong is reported when the agent itself starts.
         """
-        hides = self.isolation is Isolation.SANDBOX or self.limits.hidden
-        if not hides or sys.platform != "linux":
-            return
         game, parameters = self._game
         with suppress(MiaiError, OSError), unfilled(game, self.agent, self.parameters) as due:
             if not due:
@@ -185,6 +189,16 @@ class AgentProcess:
                     seats.append(seat)
                 control = TimeControl(move_deadline=self.start_timeout)
                 play_game(loaded, seats, seed=0, time_control=control, move_limit=2)
+
+    def _launch_confined(self) -> None:
+        """Start and limit the process. Raises `WorkerError`."""
+        self._started = time.monotonic()
+        try:
+            self._launch()
+            self._confine()
+        except (OSError, AgentError) as error:
+            self.kill()
+            raise WorkerError(f"the process of {self._who} cannot be started: {error}") from error
 
     def _launch(self) -> None:
         """Start the process. Raises `OSError`."""

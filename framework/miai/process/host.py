@@ -33,6 +33,7 @@ class AgentHost:
         self._failure: Exception | None = None  # while it pondered
         self._calls: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
             "confine": self._confine,
+            "import": self._import,
             "hello": self._hello,
             "new_game": self._new_game,
             "act": self._act,
@@ -73,6 +74,16 @@ class AgentHost:
         confine(**message["limits"])
         os.environ[CONFINED] = "1"
         return {}
+
+    def _import(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Import the game and the agent, and tell whether they may compile kernels."""
+        from miai.plugins.kinds import AGENT, GAME
+        from miai.plugins.loader import registry
+
+        with contextlib.suppress(Exception):  # which `hello` will report
+            registry().get(GAME, message["game"]).load_factory()
+            registry().get(AGENT, message["agent"], game=message["game"]).load_factory()
+        return {"kernels": "numba" in sys.modules}
 
     def _hello(self, message: Mapping[str, Any]) -> dict[str, Any]:
         # Imported here, after `confine`: no plugin's code runs before the process is confined.

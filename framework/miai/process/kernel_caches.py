@@ -42,7 +42,7 @@ def unfilled(game: str, agent: str, parameters: Mapping[str, Any]) -> Iterator[b
     Args:
       parameters: of the agent; those that are numbers are taken not to choose a kernel.
     """
-    mark = _mark(game, agent, json.dumps(_choices(parameters), sort_keys=True))
+    mark = _mark(game, agent, parameters)
     if mark is None or mark.exists():
         yield False
         return
@@ -62,6 +62,12 @@ def unfilled(game: str, agent: str, parameters: Mapping[str, Any]) -> Iterator[b
                 mark.touch()
 
 
+def is_unfilled(game: str, agent: str, parameters: Mapping[str, Any]) -> bool:
+    """Return whether `unfilled` would give True, if no other process fills the caches."""
+    mark = _mark(game, agent, parameters)
+    return mark is not None and not mark.exists()
+
+
 def _choices(value: Any) -> Any:
     """Return plain data without its numbers."""
     if isinstance(value, Mapping):
@@ -71,12 +77,16 @@ def _choices(value: Any) -> Any:
     return value if isinstance(value, (str, bool)) else None
 
 
-def _mark(game: str, agent: str, choices: str) -> Path | None:
+def _mark(game: str, agent: str, parameters: Mapping[str, Any]) -> Path | None:
     """Return the file that says that the caches are filled; None for untrusted code."""
+    choices = json.dumps(_choices(parameters), sort_keys=True)
     registry = plugin_host().registry
     try:
-        names = (registry.get("game", game).plugin, registry.get("agent", agent, game=game).plugin)
+        component = registry.get("agent", agent, game=game)
+        names = (registry.get("game", game).plugin, component.plugin)
     except PluginError:
+        return None
+    if component.foreign:
         return None
     statuses = {status.name: status for status in plugin_host().plugins}
     of_game, of_agent = map(statuses.get, names)

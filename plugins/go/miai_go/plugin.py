@@ -36,7 +36,7 @@ miai_go.rules.agents miai_go.rules.game_parameters
   agent fast-random FastRandomAgent game=go
     Random moves that do not fill own eyes
 miai_go.gtp.agent miai_go.gtp.engine_parameters
-  agent gtp GtpAgent GtpParameters game=go
+  agent gtp GtpAgent GtpParameters game=go foreign
     External engine that speaks the Go Text Protocol (GTP)
   go.dead-stones gtp GtpJudge GtpEngineParameters
     An engine such as GNU Go lists the dead stones (final_status_list)

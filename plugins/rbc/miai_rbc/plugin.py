@@ -36,7 +36,7 @@ miai.agent
   agent rbc-random RandomAgent game=rbc
     Senses and moves uniformly at random
 miai_rbc.reconchess.player miai_rbc.rbc_parameters
-  agent reconchess ReconchessAgent ReconchessParameters game=rbc
+  agent reconchess ReconchessAgent ReconchessParameters game=rbc foreign
     Any bot written for reconchess
 miai_rbc.plugin
   opponents rbc opponents game=rbc
