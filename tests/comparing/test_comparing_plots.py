@@ -2,114 +2,102 @@
 
 from __future__ import annotations
 
-import json
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.comparing.comparisons import ARMS, KRK4, compare, config_text
+from tests.comparing.comparisons import config_text
+from tests.expected import assert_expected
 
-from miai_tournaments.compare.plots import reached, shown
+from miai_tournaments.compare.blocks import Arm
+from miai_tournaments.compare.config import Comparison, load_comparison
+from miai_tournaments.compare.plots import draw_all, reached, series_of, shown
 from miai_tournaments.compare.summary import Interval, Row
 
-NAMES = {"ablation", "anytime", "error-by-k", "pareto"}
-APPROXIMATE = {
-    f"rough-{k}": f'bounds = "minhash"\nbounds_parameters = {{ k = {k}, verified = false }}'
-    for k in (1, 4)
-}
-CELLS = KRK4.replace("[2]", "[1, 2]").replace("= 4\n", "= 8\n")
+ARMS = ("table", "rough-8", "rough-2", "calm-1", "calm-2")
+
+
+def row_of(arm: str, depth: int = 1, mean: float = 1.0, **more: Any) -> Row:
+    """Return a row with a mean time, and half and twice of it as the ends of its interval."""
+    values: dict[str, Any] = dict.fromkeys(Row.__slots__, 0)
+    values |= {"game": "g", "depth": depth, "kind": "hard", "warm": False, "arm": arm}
+    values |= {"k": int(arm[-1]) if arm[-1].isdigit() else None, "roots": 4, "judged": 4}
+    values |= {"speedup_nodes": Interval(1.0), "speedup_seconds": None}
+    values |= {"mean_seconds": Interval(mean, mean / 2, 2 * mean)}
+    return Row(**{**values, **more})
+
+
+UNKNOWN: dict[str, Any] = {"incomplete": 1, "speedup_nodes": None}
+ROWS = [
+    row_of("table", mean=2.0, speedup_seconds=Interval(1.0)),
+    row_of("rough-8", wrong_moves=2, speedup_nodes=Interval(2.0, 1.0)),
+    replace(
+        row_of("rough-2", wrong_values=1, wrong_moves=3, speedup_seconds=Interval(3.0)),
+        speedup_nodes=Interval(4.0, 2.0, 8.0),
+    ),
+    row_of("calm-1", speedup_nodes=Interval(0.5)),
+    row_of("calm-2", **UNKNOWN),
+    row_of("table", 3, 4.0),
+    row_of("rough-8", 3, 6.0, wrong_values=2, speedup_nodes=Interval(5.0)),
+    row_of("rough-2", 3, 8.0, wrong_values=4, wrong_moves=4, speedup_nodes=Interval(5.0)),
+    row_of("calm-1", 2, **UNKNOWN, judged=0),
+    row_of("calm-1", game="h", warm=True),
+]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a comparison that gives every plot something to show."""
-    path = tmp_path_factory.mktemp("plots")
-    (path / "x.toml").write_text(config_text({**ARMS, **APPROXIMATE}, CELLS))
-    compare(path / "x.toml", "--out", path / "out", plots=True)
-    return path
+def comparison(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+    """A comparison with these arms: a baseline, and two pairs that differ in k alone."""
+    path = tmp_path_factory.mktemp("plots") / "x.toml"
+    sketch = 'bounds = "minhash"\nbounds_parameters = {{ k = {}, verified = {} }}'
+    arms = {name: sketch.format(name[-1], str(name < "d").lower()) for name in ARMS[1:]}
+    path.write_text(config_text({"table": 'bounds = "table"', **arms}))
+    return load_comparison(path)
 
 
-@pytest.mark.slow
-def test_each_plot_is_a_picture_of_its_own(folder: Path) -> None:
-    plots = folder / "out" / "plots"
-    assert {path.name for path in plots.iterdir()} == {f"{name}.svg" for name in NAMES}
-    arms = {*ARMS, *APPROXIMATE}
-    for name in NAMES:
-        text = (plots / f"{name}.svg").read_text(encoding="utf-8")
-        root = ElementTree.fromstring(text)
-        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+def test_each_plot_is_a_picture_of_its_own_and_the_same_each_time(
+    comparison: Comparison, tmp_path: Path
+) -> None:
+    written = draw_all(tmp_path, comparison, ROWS)
+    assert written == ["anytime.svg", "error-by-k.svg", "pareto.svg", "ablation.svg"]
+    for name in written:
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        assert ElementTree.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg"
         assert "prefers-color-scheme: dark" in text
         assert "href=" not in text
-        words = [node.text for node in root.iter("{http://www.w3.org/2000/svg}text")]
-        if name != "error-by-k":  # its lines are of several arms each
-            assert len(arms.intersection(words)) >= len(arms) - 1, name
+        assert_expected(f"comparison/{name}", text)
+    calm = [row_of(name) for name in ARMS[1:]]  # where none has errors, all are drawn
+    names = draw_all(tmp_path / "calm", comparison, calm)
+    assert names == ["error-by-k.svg", "pareto.svg", "ablation.svg"]
+    assert_expected("comparison/no-errors.svg", (tmp_path / "calm" / names[0]).read_text())
+    assert draw_all(tmp_path, comparison, [row_of("table")]) == ["pareto.svg", "ablation.svg"]
+    assert draw_all(tmp_path, comparison, []) == []
 
 
-@pytest.mark.slow
-def test_they_are_the_same_bytes_each_time(folder: Path) -> None:
-    plots = folder / "out" / "plots"
-    before = {path.name: path.read_bytes() for path in plots.iterdir()}
-    for path in plots.iterdir():
-        path.unlink()
-    done = compare(folder / "x.toml", "--out", folder / "out", plots=True)
-    assert "error-by-k.svg" in done.stderr
-    assert {path.name: path.read_bytes() for path in plots.iterdir()} == before
+def test_series_are_named_by_what_their_arms_share() -> None:
+    def arm(name: str, k: int, **more: Any) -> Arm:
+        return Arm(name=name, search="s", parameters={"k": k, **more})
+
+    arms = [arm("a-4", 4), arm("a-2", 2), arm("a-1", 1, x=1), arm("a-8", 8, x=1), arm("b", 2, x=2)]
+    found = series_of({each.name: each for each in (*arms, arm("4", 4, x=3), arm("2", 2, x=3))})
+    assert [(one.label, one.arms) for one in found] == [
+        ("a", ("a-2", "a-4")),
+        ("a-1", ("a-1", "a-8")),
+        ("2", ("2", "4")),
+    ]
 
 
-@pytest.mark.slow
 def test_of_too_many_cells_the_deepest_are_shown_and_a_note_says_so() -> None:
     cells = {(game, depth, "hard", False): (game, depth) for game in "ab" for depth in (1, 3, 2)}
     assert shown(cells, limit=6) == (list(cells.values()), "")
-    found, note = shown(cells, limit=5)
-    assert found == [("a", 3), ("b", 3)]
-    assert "2 of 6 cells" in note
+    note = " 2 of 6 cells, the deepest; the tables have all."
+    assert shown(cells, limit=5) == ([("a", 3), ("b", 3)], note)
 
 
-@pytest.mark.slow
-def test_a_depth_is_reached_after_the_times_of_all_depths_up_to_it(folder: Path) -> None:
-    rows = json.loads((folder / "out" / "comparison.json").read_text())["rows"]
-    arms = {row["arm"] for row in rows}
-    assert arms
-    for arm in arms:
-        own = [row for row in rows if row["arm"] == arm]
-        assert [row["depth"] for row in own] == [1, 2]
-        for row in own:
-            assert row["mean_seconds"]["value"] == pytest.approx(row["seconds"] / row["roots"])
-            assert row["mean_seconds"]["low"] <= row["mean_seconds"]["value"]
-    first, second = (row_of(depth, seconds) for depth, seconds in ((1, 2.0), (3, 5.0)))
+def test_a_depth_is_reached_after_the_times_of_all_depths_up_to_it() -> None:
+    first, second = row_of("a", mean=2.0), row_of("a", 3, 5.0)
     assert reached([second, first]) == [(1, Interval(2.0, 1.0, 4.0)), (3, Interval(7.0, 3.5, 14.0))]
-    assert reached([first, row_of(2, 1.0, incomplete=1), second]) == [(1, Interval(2.0, 1.0, 4.0))]
-
-
-def row_of(depth: int, seconds: float, *, incomplete: int = 0) -> Row:
-    """Return a row with a mean time, and half and twice of it as the ends of its interval."""
-    counts = dict.fromkeys(
-        ("nodes", "leaves", "entries", "bytes", "compared", "judged", "wrong_values"), 0
-    )
-    return Row(
-        game="g",
-        depth=depth,
-        kind="k",
-        warm=False,
-        arm="a",
-        k=None,
-        roots=5,
-        incomplete=incomplete,
-        seconds=5 * seconds,
-        setup=0.0,
-        speedup_nodes=None,
-        speedup_seconds=None,
-        wrong_moves=0,
-        too_high=0,
-        **counts,
-        too_low=0,
-        mean_seconds=Interval(seconds, seconds / 2, 2 * seconds),
-    )
-
-
-@pytest.mark.slow
-def test_a_plot_without_anything_to_show_is_left_out(tmp_path: Path) -> None:
-    (tmp_path / "x.toml").write_text(config_text())
-    compare(tmp_path / "x.toml", "--out", tmp_path / "out", plots=True)
-    drawn = {path.stem for path in (tmp_path / "out" / "plots").iterdir()}
-    assert drawn == {"pareto", "ablation"}
+    one = [(1, Interval(2.0, 1.0, 4.0))]
+    assert reached([first, row_of("a", 2, incomplete=1), second]) == one

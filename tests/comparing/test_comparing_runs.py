@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 import shutil
 import sqlite3
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.comparing.comparisons import (
@@ -20,12 +21,20 @@ from tests.comparing.comparisons import (
     refused,
     untimed,
 )
+from tests.expected import assert_expected
 from tests.tournaments.support import config_text as tournament_text
 from tests.tournaments.support import player, tournament
 
 from miai.beliefs import BeliefSearch, named_bounds
 from miai_miniblind.mini_rbc import MiniRbcProblem
 from miai_miniblind.roots import hard_roots
+from miai_tournaments.compare.config import load_comparison
+from miai_tournaments.compare.output import blocks, write_files
+from miai_tournaments.compare.results import ComparisonInfo, Measurement, SearchKey
+from miai_tournaments.compare.summary import summarize
+from miai_tournaments.report.printing import to_text
+
+SKETCH = 'bounds = "minhash"\nbounds_parameters = { k = 4, verified = false }'
 
 
 def write(path: Path, text: str) -> Path:
@@ -53,35 +62,48 @@ def test_stored_targets_equal_the_search_results(tmp_path: Path) -> None:
             assert row.seconds > 0
 
 
-@pytest.mark.slow
-def test_json_and_csv_have_the_same_figures(tmp_path: Path) -> None:
-    config = write(tmp_path / "x.toml", config_text(cells=KRK4.replace("= 4\n", "= 6\n")))
-    folder = tmp_path / "out"
-    done = compare(config, "--out", folder, "--json")
-    output = json.loads(done.stdout)
-    assert output == json.loads((folder / "comparison.json").read_text())
-    assert [row["arm"] for row in output["rows"]] == list(ARMS)
-    searches = list(csv.DictReader((folder / "searches.csv").open()))
-    table = list(csv.DictReader((folder / "rows.csv").open()))
-    assert len(searches) == 18
-    base = sum(int(s["nodes"]) for s in searches if s["arm"] == "table")
-    for row, flat in zip(output["rows"], table, strict=True):
-        assert (row["game"], row["depth"], row["class"], row["cache"]) == (
-            "krk4",
-            2,
-            "hard",
-            "cold",
-        )
-        own = [s for s in searches if s["arm"] == row["arm"]]
-        assert row["nodes"] == sum(int(s["nodes"]) for s in own) == int(flat["nodes"])
-        assert row["seconds"] == pytest.approx(sum(float(s["seconds"]) for s in own))
-        assert row["bytes"] == max(int(s["bytes"]) for s in own)
-        assert (row["roots"], row["wrong_values"], row["wrong_moves"]) == (6, 0, 0)
-        speedup = row["speedup_nodes"]
-        assert speedup["value"] == pytest.approx(base / row["nodes"])
-        assert float(flat["speedup_nodes_low"]) == speedup["low"] <= speedup["value"]
-        assert speedup["value"] <= speedup["high"]
-    assert "krk4, depth 2, hard roots" in (folder / "comparison.txt").read_text()
+def test_the_files_have_the_figures_of_the_searches(tmp_path: Path) -> None:
+    arms = {"base": ARMS["table"], "quick": SKETCH, "idle": ARMS["exact"]}
+    cells = KRK4.replace("= 4\n", "= 3\n") + "warm = true\n"
+    more = 'truth = "quick"'
+    config = write(tmp_path / "x.toml", config_text(arms, cells, baseline="base", more=more))
+    comparison = load_comparison(config)
+    (block,) = comparison.blocks
+    figures: dict[str, list[dict[str, Any]]] = {
+        "base": [
+            {"nodes": 60, "leaves": 7, "seconds": 2.0, "value": 1.0, "truth": 1.0, "bytes": 3000},
+            {"nodes": 80, "leaves": 9, "seconds": 4.0, "value": 0.0, "truth": 0.0, "entries": 9},
+            {"nodes": 4000, "leaves": 10, "seconds": 6.0, "value": 1.0, "truth": 1.0},
+        ],
+        "quick": [
+            {"nodes": 30, "leaves": 2, "seconds": 0.25, "value": 0.0, "truth": 1.0},
+            {"nodes": 40, "leaves": 3, "seconds": 0.5, "value": 1.0, "truth": 0.0, "setup": 1.5},
+            {"nodes": 9, "leaves": 1, "seconds": 9.0, "value": 1.0, "complete": False},
+        ],
+    }
+    always = {"size": 5, "action": 0, "complete": True, "guaranteed": 0.0}
+    searches = {
+        SearchKey(*block.cell, 1, root, arm): Measurement(**{**always, **values})
+        for arm, each in figures.items()
+        for root, values in enumerate(each)
+    }
+    info = ComparisonInfo(
+        name="test",
+        created="2025-11-21T02:23:45+00:00",
+        versions={"miai": "0.1.0"},
+        machine="a machine",
+        resolved={},
+        config_text="",
+        config_path="",
+    )
+    rows = summarize(comparison.blocks, comparison.arms, searches, baseline="base")
+    write_files(tmp_path / "out", comparison, info, rows, searches)
+    for path in (tmp_path / "out").iterdir():
+        assert_expected(f"comparison/{path.name}", path.read_text(encoding="utf-8"))
+    tables = blocks(comparison, rows)
+    seen = [set(to_text(tables, w).splitlines()[1].split()) for w in (200, 110, 100, 90, 80)]
+    left = [wide - narrow for wide, narrow in pairwise(seen)]
+    assert left == [{"bytes", "+/-"}, {"leaves"}, {"entries"}, {"95", "%"}]
 
 
 def test_unsound_bounds_are_detected(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.expected import assert_report
 from tests.tournaments.support import (
     config_text,
     player,
@@ -475,7 +476,7 @@ def test_mean_payoffs_are_about_blocks() -> None:
     assert (team.value, team.games) == (4.0, 1)  # not the games in which both play
 
 
-def test_a_report_of_payoffs_ranks_by_them() -> None:
+def test_a_report_of_payoffs_ranks_by_them(tmp_path: Path) -> None:
     rows = []
     for block, luck in enumerate((3.0, -4.0, 2.0)):
         for turn in range(3):
@@ -492,6 +493,4 @@ def test_a_report_of_payoffs_ranks_by_them() -> None:
     first = document["players"][0]
     assert (first["name"], first["mean_return"], first["pairs"]) == ("bob", pytest.approx(2.0), 3)
     assert first["low"] == pytest.approx(2.0)
-    text = report.to_text()
-    assert "By seat" not in text
-    assert "mean payoff of the row against the column" in text
+    assert_report("three-payoffs", report, tmp_path)

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
+from tests.expected import assert_expected
 from tests.tournaments.support import store_of
 
 from miai.errors import StoreError
@@ -98,54 +99,9 @@ def small_tournament() -> list[GameRow]:
     return [*rows, replace(void, void_reason="the worker died"), pending]
 
 
-GOLDEN = """\
-quickstart
-go (version 1): rules tromp-taylor, board_size 9, handicap_points []
-10 of 12 games done; 2 pending; 1 void attempt; begun 2025-11-21 02:23 UTC
-miai 0.1.0, python 3.11.7
-
-Ratings: Elo with 95% intervals, mean 0
-#  player        Elo    ±  score  W  D  L  games  s/move  cpu s
-1  mcts-400     +302  356  91.7%  5  1  0      6   0.150  0.135
-2  mcts-100      -11  256  58.3%  3  1  2      6   0.150  0.135
-3  fast-random  -291  302  12.5%  1  0  7      8   0.150  0.135
-
-Moving first scored 45.0% (4-1-5) and is worth -83 ± 342 Elo.
-1 game drawn (10.0%); between equals 18.7% would be, 95% interval 2.9% to 63.8%.
-Mean length 54.5 moves.
-
-Crosstable: points/games of the row against the column
-#  player           1      2    3
-1  mcts-400         ·  1.5/2  4/4
-2  mcts-100     0.5/2      ·  3/4
-3  fast-random    0/4    1/4    ·
-
-W-D-L of the row against the column
-#  player           1      2      3
-1  mcts-400         ·  1-1-0  4-0-0
-2  mcts-100     0-1-1      ·  3-0-1
-3  fast-random  0-0-4  1-0-3      ·
-
-By colour: W-D-L and score when moving first and second
-#  player       first   score  second  score
-1  mcts-400     3-0-0  100.0%   2-1-0  83.3%
-2  mcts-100     1-1-1   50.0%   2-0-1  66.7%
-3  fast-random  0-0-4    0.0%   1-0-3  25.0%
-
-How games ended, W-D-L
-#  player       terminal  resignation  crash
-1  mcts-400        4-1-0        1-0-0      -
-2  mcts-100        2-1-1        1-0-0  0-0-1
-3  fast-random     0-0-5        0-0-2  1-0-0
-
-Forfeits: 1
-g003: mcts-100 lost to fast-random by crash: process died of signal 9
-"""
-
-
 def test_the_text_of_a_small_report() -> None:
     report = build_report(small_tournament(), info=INFO)
-    assert report.to_text(80) == GOLDEN
+    assert_expected("quickstart.txt", report.to_text(80))
 
 
 # -- figures ----------------------------------------------------------------------------------
@@ -329,16 +285,6 @@ def test_a_store_and_its_games_give_one_report(tmp_path: Path) -> None:
     assert bare.to_json() == given.to_json()
     assert bare.to_text() == given.to_text()
     assert given.ranking()[-1] == "newcomer"
-
-
-def test_text_and_json_show_the_format_s_verdict() -> None:
-    facts = {"kind": "sprt", "text": "SPRT: H1 accepted", "verdict": "H1"}
-    report = build_report(small_tournament(), info=replace(INFO, facts=facts))
-    assert "\nSPRT: H1 accepted\n" in report.to_text()
-    assert report.to_json()["format"] == facts
-    screen = io.StringIO()
-    Console(file=screen, width=80).print(report.render(80))
-    assert "SPRT: H1 accepted" in screen.getvalue()
 
 
 def test_a_terminal_shows_the_table_of_a_format() -> None:

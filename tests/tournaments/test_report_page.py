@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.tournaments.pages import Node, read_page
-from tests.tournaments.support import store_of
 from tests.tournaments.test_report import (
     HOSTILE,
     INFO,
@@ -78,22 +77,6 @@ def test_numbers_are_those_of_the_json() -> None:
     assert {k: int(v.split()[0]) for k, v in endings.items()} == details["terminations"]
 
 
-def test_openings_and_settings_are_tables_of_their_own() -> None:
-    rows = [
-        replace(row, opening=(i % 2,), settings={"komi": 6.5} if i % 3 else {})
-        for i, row in enumerate(round_robin(4, rounds=2))
-    ]
-    report = made(rows)
-    page, details = read_page(report_page(report)), report.to_json()["details"]
-    assert isinstance(details, dict)
-    lines: Any = details["openings"]
-    games = {line["opening"]: line["games"] for line in lines}
-    assert sum(games.values()) == len(rows)
-    shown = values(page, "openings", "games")
-    assert {k: v for k, v in shown.items() if k in games} == games
-    assert shown['{"komi": 6.5}'] == sum(1 for row in rows if row.settings)
-
-
 @pytest.mark.parametrize("text", [*ATTACKS, *HOSTILE])
 def test_hostile_texts_are_inert(text: str) -> None:
     rows = [
@@ -120,41 +103,6 @@ def test_the_page_has_no_network_address() -> None:
     html = report_page(made(small_tournament()))
     assert "http" not in html.replace("http-equiv", "")
     assert "//" not in re.sub(r"<script>.*?</script>", "", html, flags=re.DOTALL)
-
-
-def test_a_run_without_games_has_a_page_too() -> None:
-    report = build_report([], info=INFO, players=["a", "b"], details=True)
-    assert "a" in read_page(report_page(report)).one("section", id="ratings").text()
-    read_page(report_page(build_report([], details=True)))
-
-
-def test_teams_and_the_state_of_a_test_are_shown(tmp_path: Any) -> None:
-    llr: dict[str, Any] = {"llr": 1.25, "lower": -2.94, "upper": 2.94, "verdict": None, "pairs": 3}
-    llr["curve"] = [[1, -0.5], [2, 0.25], [3, 1.25]]
-    info = replace(INFO, facts={"kind": "sprt", "text": "undecided so far", **llr})
-    rows = [replace(row, game_id=f"g{i}") for i, row in enumerate(round_robin(4))]
-    names = sorted({name for row in rows for name in row.players})
-    players = [
-        PlayerRow(name=name, agent="x", team="odd" if i % 2 else "even")
-        for i, name in enumerate(names)
-    ]
-    with store_of(tmp_path, info, players, rows) as store:
-        report = build_report(store, details=True)
-    page = read_page(report_page(report))
-    teams: Any = report.to_json()["details"]
-    shown = values(page, "teams", "elo")
-    assert shown == {team["name"]: team["elo"] for team in teams["teams"]}
-    assert report.ratings is not None
-    elo = report.ratings.estimate
-    for team in teams["teams"]:
-        mean = sum(elo(member).value for member in team["members"]) / len(team["members"])
-        assert team["elo"] == pytest.approx(mean)
-    section = page.one("section", id="format")
-    assert "undecided so far" in section.text()
-    bar, course, *_ = list(section.all("svg"))
-    assert bar.attributes["data-value"] == "1.25"
-    assert len(re.findall("[ML]", course.one("path", class_="line").attributes["d"])) == 3
-    assert "H1 is accepted" in course.text()
 
 
 @pytest.mark.parametrize("curve", [None, 3, [], [[1, 2]], [[1, "x"], [2, 1]], [[1, 2, 3]] * 3])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -212,7 +213,7 @@ class Judge:
 
 
 def _measurement(result: BeliefResult, *, size: int, seconds: float, setup: float) -> Measurement:
-    counts = {str(key): int(value) for key, value in result.statistics.items()}
+    counts = Counter({str(key): int(value) for key, value in result.statistics.items()})
     value = float(result.value)
     if not math.isfinite(value) or abs(value) > _LARGEST:
         raise ValueError(f"the search returned the value {value}; a finite number is needed")
@@ -221,11 +222,11 @@ def _measurement(result: BeliefResult, *, size: int, seconds: float, setup: floa
         value=value,
         action=int(result.action),
         complete=bool(result.complete),
-        nodes=counts.get("nodes", 0),
-        leaves=counts.get("leaves", 0),
+        nodes=counts["nodes"],
+        leaves=counts["leaves"],
         seconds=seconds,
         setup=setup,
-        entries=counts.get("bounds_entries", 0),
-        bytes=counts.get("bounds_bytes", 0),
-        statistics=counts,
+        entries=counts["bounds_entries"],
+        bytes=counts["bounds_bytes"],
+        statistics=dict(counts),
     )

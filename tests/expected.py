@@ -1,0 +1,40 @@
+"""Whole texts to compare with, as files of the folder ``expected`` beside this one.
+
+After a change that is meant, run the tests with ``MIAI_EXPECTED=write``, and read the difference.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from miai_tournaments.report.report import TournamentReport
+from miai_tournaments.report.report_files import csv_files, write_report
+
+FOLDER = Path(__file__).parent / "expected"
+
+
+def assert_expected(name: str, text: str) -> None:
+    """Check that a text is that of the file; styles, scripts and late digits do not count.
+
+    Each element of a page or picture is on a line of its own in the file.
+    """
+    if name.endswith((".html", ".svg")):
+        text = re.sub(r"<(style|script)\b.*?</\1>", "", text, flags=re.DOTALL)
+        text = re.sub(r"(sha256-|base64,)[\w+/=]*", r"\1", text).replace("><", ">\n<")
+    text = re.sub(r"\d\.\d{6,}(e-?\d+)?", lambda found: f"{float(found[0]):.4f}", text)
+    path = FOLDER / name
+    if os.environ.get("MIAI_EXPECTED") == "write":
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8"), name
+
+
+def assert_report(name: str, report: TournamentReport, folder: Path) -> None:
+    """Check a report with details in all formats but Parquet."""
+    for form in ("text", "html", "markdown", "json"):
+        path = write_report(report, folder, form, replays=report.rows[:2])
+        assert_expected(f"{name}/{path.name}", path.read_text(encoding="utf-8"))
+    tables = [f"{file}\n{content}" for file, content in csv_files(report).items()]
+    assert_expected(f"{name}/tables.csv", "\n".join(tables))
