@@ -77,29 +77,6 @@ def test_hidden_bids_show_the_winner_only() -> None:
     assert state.information_state_string(0) == "3:3>- 2:2>2 1:1>-"
 
 
-def test_the_tensor_shows_prizes_the_hand_and_the_own_points_first() -> None:
-    game = miai.load_game("goofspiel", num_cards=4, players=3, points_order="descending")
-    state = game.new_initial_state()
-    state.apply_actions({0: 0, 1: 3, 2: 1})  # the prize 4 for the second player
-    shares = {0: [0.0, 0.4, 0.0], 1: [0.4, 0.0, 0.0], 2: [0.0, 0.0, 0.4]}  # of 10 points
-    hands = {0: [0, 1, 1, 1], 1: [1, 1, 1, 0], 2: [1, 0, 1, 1]}
-    for player in range(3):
-        expected = [0, 0, 1, 0, 1, 1, 0, 0, *hands[player], *shares[player]]
-        assert state.observation_tensor(player).tolist() == pytest.approx(expected)
-
-
-def test_cards_that_follow_each_other_are_a_range() -> None:
-    game = miai.load_game("goofspiel", num_cards=7, points_order="descending")
-    state = game.new_initial_state()
-    assert str(state).split("\n")[:2] == ["prize 7, to come 1-6", "player1: 0 points, hand 1-7"]
-    state.apply_actions({0: 2, 1: 6})
-    assert str(state).split("\n") == [
-        "prize 6, to come 1-5",
-        "player1: 0 points, hand 1 2 4-7",
-        "player2: 7 points, hand 1-6",
-    ]
-
-
 def test_points_are_rewards_on_the_way() -> None:
     game = miai.load_game(
         "goofspiel", num_cards=3, points_order="descending", returns_type="total_points"

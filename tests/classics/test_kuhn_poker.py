@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 import miai
-from miai import Observation, Player, PlayerView, State
-from miai.api import renderer_for
+from miai import Observation, Player, State
 
 GAME = miai.load_game("kuhn_poker")
 
@@ -41,12 +40,6 @@ def test_counts_of_the_tree() -> None:
     assert len({s.information_state_string(s.current_player()) for s in movers}) == 12
 
 
-def test_actions_have_names_that_do_not_depend_on_the_position() -> None:
-    for state in states():
-        names = [state.action_to_string(action) for action in range(5)]
-        assert names == ["pass", "bet", "J", "Q", "K"]
-
-
 def test_players_see_their_own_card_when_both_are_dealt() -> None:
     assert [play(*moves).observation(p) for moves in ((), "K") for p in (0, 1)] == [None] * 4
     state = play("K", "J")
@@ -61,27 +54,6 @@ def test_bets_are_seen_by_both_and_cards_are_not_shown_at_the_end() -> None:
     state = play("K", "J", "bet", "bet")
     assert state.observation(1) == Observation(1, 1, 1)
     assert [state.information_state_string(player) for player in (0, 1)] == ["Kbb", "Jbb"]
-
-
-def test_a_player_is_shown_its_own_card_and_a_spectator_both() -> None:
-    state, views = GAME.new_initial_state(), [PlayerView(GAME, player) for player in (0, 1)]
-    renderer = renderer_for(GAME)
-    assert renderer.render(views[0]) == str(state) == "the cards are not dealt yet"
-    for text in ("K", "J", "pass", "bet"):
-        state.apply_action(state.string_to_action(text))
-        for view in views:
-            if (output := state.observation(view.player)) is not None:
-                view.observe(output)
-    assert renderer.render(views[0]) == "your card: K\nbetting: pass, bet; pot: 3"
-    assert renderer.render(views[1]) == "your card: J\nbetting: pass, bet; pot: 3"
-    assert str(state) == "cards: first K, second J\nbetting: pass, bet; pot: 3"
-
-
-def test_the_tensor_shows_the_own_card_and_the_betting() -> None:
-    state = play("K", "J", "pass", "bet")
-    assert state.observation_tensor(0).tolist() == [0, 0, 1, 1, 0, 0, 1, 0, 0]
-    assert state.observation_tensor(1).tolist() == [1, 0, 0, 1, 0, 0, 1, 0, 0]
-    assert not play("K").observation_tensor(0).any()
 
 
 def test_every_history_is_that_of_openspiel() -> None:

@@ -56,14 +56,6 @@ def test_rewards_are_those_of_the_table_and_add_up(name: str) -> None:
     assert all(info.min_utility <= value <= info.max_utility for value in sums)
 
 
-def test_the_tensor_shows_the_rounds_left_and_the_own_choice_first() -> None:
-    state = miai.load_game("rock_paper_scissors", rounds=4).new_initial_state()
-    assert state.observation_tensor(1).tolist() == [1.0, *[0.0] * 6]
-    state.apply_actions({0: 0, 1: 2})
-    assert state.observation_tensor(0).tolist() == [0.75, 1, 0, 0, 0, 0, 1]
-    assert state.observation_tensor(1).tolist() == [0.75, 0, 0, 1, 1, 0, 0]
-
-
 @pytest.mark.parametrize("name", TABLES)
 def test_the_rules_of_games_are_kept(name: str) -> None:
     game = miai.load_game(name, rounds=3, **VALUES.get(name, {}))

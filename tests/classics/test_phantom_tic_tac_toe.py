@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 import miai
-from miai import Observation, PlayerView, State
-from miai.api import renderer_for
+from miai import Observation, State
 
 GAME = miai.load_game("phantom_tic_tac_toe")
 
@@ -86,14 +85,6 @@ def test_keys_forget_the_order_of_moves_and_nothing_else() -> None:
     assert play(0, 4, 8).key() != play(4, 0, 8).key()
 
 
-def test_the_tensor_shows_what_the_player_knows() -> None:
-    state = play(4, 4, 0)
-    x, o = state.observation_tensor(0), state.observation_tensor(1)
-    assert [plane.sum() for plane in x] == [8, 1, 0]
-    assert [plane.sum() for plane in o] == [7, 1, 1]
-    assert x[1, 1, 1] == o[2, 1, 1] == o[1, 0, 0] == 1
-
-
 # -- OpenSpiel --------------------------------------------------------------------------------
 
 
@@ -135,20 +126,3 @@ def test_random_games_are_those_of_openspiel(seed: int) -> None:
             other.apply_action(action)
         assert other.is_terminal()
         assert tuple(other.returns()) == state.returns()
-
-
-# -- the picture ------------------------------------------------------------------------------
-
-
-def test_a_player_is_shown_what_it_knows() -> None:
-    views = [PlayerView(GAME, player) for player in (0, 1)]
-    state = play()
-    for action in (4, 4, 0, 8, 1):
-        for view in views:
-            observation = state.observation(view.player)
-            if observation is not None:
-                view.observe(observation)
-        state.apply_action(action)
-    renderer = renderer_for(GAME)
-    assert renderer.render(views[0]) == "...\n.x.\n..x\no out of sight: 1"
-    assert renderer.render(views[1]) == "o..\n.x.\n...\nx out of sight: 1"

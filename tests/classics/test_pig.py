@@ -50,13 +50,6 @@ def test_a_one_loses_the_turn_and_a_hold_keeps_it(
     assert state.legal_actions() == ([0, 1] if rolled else [0])
 
 
-def test_the_tensor_begins_with_the_turn_and_the_observer() -> None:
-    state = play("46h3h5h2", goal=20)  # 10, 3 and 5 kept, and 2 in the air
-    shares = {0: [0.1, 0.5, 0.15, 0.25], 1: [0.1, 0.15, 0.25, 0.5], 2: [0.1, 0.25, 0.5, 0.15]}
-    for player, expected in shares.items():
-        assert state.observation_tensor(player).tolist() == pytest.approx(expected)
-
-
 def test_nobody_holds_before_rolling() -> None:
     with pytest.raises(IllegalActionError):
         play("").apply_action(1)

@@ -80,14 +80,6 @@ def test_refusals_carry_the_position() -> None:
         play(0, 3, 1, 4, 2).apply_action(8)
 
 
-def test_the_tensor_is_the_players_own_view() -> None:
-    state = play(0, 4, 8)
-    for player, (own, other) in enumerate([("x", "o"), ("o", "x")]):
-        board = np.array(list(str(state).replace("\n", ""))).reshape(3, 3)
-        expected = np.stack([board == ".", board == own, board == other])
-        assert (state.observation_tensor(player) == expected).all()
-
-
 def test_every_position_is_that_of_openspiel() -> None:
     """Every position, by one path each, with the same actions, mover, returns and text."""
     spiel: Any = pytest.importorskip("pyspiel")

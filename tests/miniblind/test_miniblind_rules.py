@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 import miai
-from miai import Json, Observation, PlayerView, State
-from miai.api import renderer_for
+from miai import Json, Observation, State
 from miai.beliefs.problem import Root
 from miai.errors import ParameterError
 from miai_miniblind.mini_rbc import MiniRbc, MiniRbcProblem, MiniRbcPublic
@@ -233,24 +232,7 @@ def test_one_turn_finds_it_where_the_pings_cut_the_sea_into_blocks(
     assert RootProver(problem).wins(public, problem.universe(public), 1) == won
 
 
-# -- pictures and refusals ----------------------------------------------------------------------
-
-
-def test_a_player_is_shown_what_is_certain() -> None:
-    game = miai.load_game("mini_rbc", size=4, window=2)
-    views = [PlayerView(game, player) for player in (0, 1)]
-    state = game.new_initial_state()
-    for text in ("@d4", "sense a3", ""):
-        for view in views:
-            observation = state.observation(view.player)
-            assert observation is not None
-            view.observe(observation)
-        if text:
-            state.apply_action(state.string_to_action(text))
-    shown = renderer_for(game)
-    assert shown.render(views[0]) == "..??\n..??\n...?\nRK.?\n6 worlds"
-    assert shown.render(views[1]) == "...k\n....\n....\nRK..\n1 world"
-    assert shown.render(PlayerView(game, 0)) == "nothing was observed yet"
+# -- refusals ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

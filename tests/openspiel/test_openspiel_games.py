@@ -11,7 +11,7 @@ import pytest
 from tests.seeds import seed_of_test
 
 import miai
-from miai.errors import ConformanceError, ParameterError
+from miai.errors import ConformanceError, InvalidActionError, ParameterError
 from miai.game import Player
 from miai.plugins.kinds import GAME
 from miai.plugins.registry import Registry
@@ -174,8 +174,43 @@ def test_notations_of_hidden_games_do_not_tell_who_acts() -> None:
     state = game.new_initial_state()
     assert state.action_to_string(4) == "(1,1)"
     assert state.string_to_action(" (1,1) ") == 4
-    assert load("kuhn_poker").action_text(0) == "Pass"
-    assert load("kuhn_poker").action_text(2) == "chance 0"
+    assert [load("kuhn_poker").action_text(n) for n in range(4)] == [
+        *("Pass", "Bet", "chance 0", "chance 1")
+    ]
+    assert load("oh_hell").action_text(1) == "1"  # its texts are right in some positions only
+    state = load("connect_four").new_initial_state()
+    assert (state.action_to_string(3), state.action_to_string(7)) == ("x3", "chance 0")
+    assert state.string_to_action(" X3") == 3
+    with pytest.raises(InvalidActionError, match="connect_four: no legal action is written 'o3'"):
+        state.string_to_action("o3")
+    assert [state.legal_actions_of(player) for player in (0, 1)] == [[*range(7)], []]
+    for _ in range(6):
+        state.apply_action(3)
+    assert state.action_to_string(3) == "3"  # the column is full
+
+
+def test_an_information_state_is_all_that_was_observed() -> None:
+    """Asked on the way or at the end only; the other's card is no part of it, one's own is."""
+    texts = []
+    for cards, asked in (((4, 2), True), ((4, 2), False), ((4, 3), False), ((3, 2), False)):
+        state = load("kuhn_poker").new_initial_state()
+        for action in (*cards, 0, 1):
+            state.apply_action(action)
+            if asked:
+                assert state.child(state.legal_actions()[0]).information_state_string(0)
+                assert state.information_state_string(0)
+        texts.append(state.information_state_string(0))
+    assert texts[0] == texts[1] == texts[2] != texts[3]
+    assert texts[0][32:] == " 2pb"
+
+
+def test_a_game_that_is_cut_short_is_worth_what_is_possible() -> None:
+    worth = {"cliff_walking": (-9.0,), "kuhn_poker": (0.0, 0.0), "coop_box_pushing": (-0.1, -0.1)}
+    for name, values in worth.items():
+        state = load(name).new_initial_state()
+        while name == "coop_box_pushing" and len(state.history()) < 5:  # a round costs a tenth
+            state.apply_action(state.legal_actions()[0])
+        assert state.truncated_returns() == pytest.approx(values), name
 
 
 # -- players who act at once ----------------------------------------------------------------------

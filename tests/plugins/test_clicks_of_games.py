@@ -175,34 +175,6 @@ def test_squares_are_where_their_coordinates_are_drawn(name: str, values: dict[s
     assert len({region.box for region in regions.values()}) == len(regions)
 
 
-@pytest.mark.parametrize("name", ["tic_tac_toe", "phantom_tic_tac_toe"])
-def test_a_mark_appears_where_it_was_clicked(name: str) -> None:
-    game = miai.load_game(name)
-    renderer = clickable(game)
-    for first, second in ((0, 8), (5, 1), (6, 4)):
-        x_view, o_view = (view_of(game, p, [first, second]) for p in (0, 1))
-        regions = {region.name: region for region in renderer.clicks(x_view).regions}
-        state = game.new_initial_state()
-        (ring,) = elements(renderer, renderer.svg(o_view)).iter("circle")
-        region = regions[state.action_to_string(second)]
-        assert centre(region) == (float(ring.attrib["cx"]), float(ring.attrib["cy"]))
-        (cross,) = re.findall(r'd="M([\d.]+) ([\d.]+)l([\d.]+) ', renderer.svg(x_view))
-        x, y, side = map(float, cross)
-        region = regions[state.action_to_string(first)]
-        assert centre(region) == pytest.approx((x + side / 2, y + side / 2), abs=0.02)
-
-
-def test_phantom_shows_a_refusal_to_the_mover_and_fog_where_marks_may_be() -> None:
-    game = miai.load_game("phantom_tic_tac_toe")
-    renderer = clickable(game)
-    refused = renderer.svg(view_of(game, 1, [4, 4]))
-    assert "b2 was refused; x out of sight: 0" in refused
-    assert 'opacity="0.4"' not in refused  # its only mark was found
-    assert "x out of sight: 1" in renderer.svg(view_of(game, 1, [4]))
-    assert 'opacity="0.4"' in renderer.svg(view_of(game, 1, [4]))
-    assert "refused" not in renderer.svg(view_of(game, 0, [4, 4]))
-
-
 # -- beliefs ---------------------------------------------------------------------------------------
 
 

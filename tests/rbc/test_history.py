@@ -15,7 +15,6 @@ import chess
 import pytest
 from reconchess import GameHistory, LocalGame, play_local_game
 from reconchess.bots.random_bot import RandomBot
-from tests.tournaments.support import config_text, player, tournament
 
 import miai
 from miai.errors import RecordError
@@ -163,26 +162,6 @@ def test_games_that_the_format_cannot_hold_are_refused() -> None:
     record.moves[0].action = 4000
     with pytest.raises(RecordError, match="cannot be written"):
         ReconchessRecords().write(record)
-
-
-@pytest.mark.slow
-def test_a_tournament_writes_histories(tmp_path: Path) -> None:
-    config = tmp_path / "rbc.toml"
-    players = (player("ann", "rbc-random"), player("bob", "rbc-random"))
-    run: dict[str, object] = {"records": ["reconchess"], "workers": 1}
-    text = config_text(
-        *players, game={"name": "rbc", "full_turn_limit": 10}, tournament={"rounds": 1}, run=run
-    )
-    config.write_text(text)
-    tournament("run", config, "--out", tmp_path / "run")
-    files = sorted((tmp_path / "run" / "records").glob("*.json"))
-    assert len(files) == 2
-    names = set()
-    for file in files:
-        found = GameHistory.from_file(file)
-        names.add((found.get_white_player_name(), found.get_black_player_name()))
-        assert read_history(file).players in names
-    assert names == {("ann", "bob"), ("bob", "ann")}
 
 
 # -- reading ------------------------------------------------------------------------------------

@@ -8,22 +8,37 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.rbc.games import rbc
-from tests.warm_command import run_miai
+from tests.rbc.test_pictures import command
 
 import miai
 from miai.errors import RecordError
-from miai_rbc.belief.weighted import MAX_STYLES, OpponentModel
-from miai_rbc.kernels.opponent import FEATURES
+from miai.tensors import TrainingRecord
+from miai_rbc.agents.choice import CHECK, Scorer, make_engine, opponent_weights
+from miai_rbc.belief.belief import RbcBelief
+from miai_rbc.belief.weighted import (
+    MAX_STYLES,
+    OpponentHeader,
+    OpponentModel,
+    PieceAges,
+    WeightedBoards,
+    blend,
+    load_model,
+    phase_of,
+)
+from miai_rbc.kernels.opponent import FEATURES, SLOTS, describe_moves
 from miai_rbc.learning.opponent_model import (
     EDGES,
+    Likelihood,
     MoveExamples,
     examples_of,
     measure,
     read_histories,
     train,
 )
-from miai_rbc.rbc_parameters import ModelWeights, OpponentTraining
+from miai_rbc.pictures.moments import steps_of
+from miai_rbc.rbc_parameters import ModelWeights, OpponentTraining, StrongParameters
 from miai_rbc.reconchess.histories import ReconchessRecords
+from miai_rbc.rules.observations import Moved, Sensed
 
 pytest.importorskip("torch")
 
@@ -94,7 +109,8 @@ def test_measuring_compares_three_ways(
     folder: Path, trained: tuple[OpponentModel, list[float]]
 ) -> None:
     model, _ = trained
-    result = measure(read_histories([folder]), model, limit=10_000)
+    some = sorted(folder.iterdir())[:3]
+    result = measure(read_histories(some), model, limit=10_000)
     assert result.model > result.even + 0.5
     assert result.bins.shape == (len(EDGES) - 1, 3)
     nothing = OpponentModel.of_tensors(
@@ -102,7 +118,7 @@ def test_measuring_compares_three_ways(
         ("nobody",),
     )
     alike = ModelWeights(doubt=1.0)
-    flat = measure(read_histories([folder]), nothing, limit=10_000, weights=alike)
+    flat = measure(read_histories(some), nothing, limit=10_000, weights=alike)
     assert flat.model == pytest.approx(flat.even)
     assert flat.beliefs == result.beliefs
     true = (result.bins[:, 0] * result.bins[:, 2]).sum()
@@ -112,31 +128,120 @@ def test_measuring_compares_three_ways(
     assert (result.bins[:, 1] <= np.array(EDGES[1:]) + 1e-12).all()
 
 
-@pytest.mark.slow
-def test_bad_input_gives_one_line(folder: Path, tmp_path: Path) -> None:
+def test_a_measurement_is_that_of_all_boards_one_by_one(tmp_path: Path) -> None:
+    """In a game so short that no board is left out; and what is learned from it."""
+    (history,) = read_histories([short_game(tmp_path)])
+    model, scorer = load_model(), Scorer(make_engine(StrongParameters()))
+    logs, pieces, features = [], (PieceAges(), PieceAges()), []
+    moves, found = np.empty(600, np.int64), np.empty((600, SLOTS), np.int16)
+    steps = [(step, player) for player in (0, 1) for step in steps_of(history, player)]
+    for player in (0, 1):
+        belief = RbcBelief(history.game, player)
+        weighted = WeightedBoards(belief.boards, model, capacity=10_000, seed=0)
+        for step in (step for step, whose in steps if whose == player):
+            count, truth = len(belief.events), step.state.boards.rows[0]
+            belief.observe(step.observation)
+            for event in belief.events[count:]:
+                weighted.observe(event, belief.boards)
+            if isinstance(step.event, Sensed) and len(belief) > 1:
+                assert len(belief) <= 300
+                values = opponent_weights(belief.boards.rows, scorer, check=CHECK)
+                mixed = blend(weighted, belief.boards, ModelWeights().doubt)
+                values = values[(belief.boards.rows == truth).all(axis=1)] / values.sum()
+                mixed = mixed[(weighted.boards.rows == truth).all(axis=1)]
+                logs.append(np.log([1 / len(belief), *values, *mixed]))
+    scorer.engine.close()
+    result = measure([history], model, limit=512)
+    assert result.beliefs == len(logs) > 2
+    assert (result.even, result.value, result.model) == pytest.approx(np.mean(logs, axis=0))
+    for step, player in sorted(steps, key=lambda s: s[0].state.move_number()):
+        if isinstance(step.event, Sensed):  # a move follows
+            row, ages = step.state.boards.rows[0], pieces[1 - player].ages()
+            n = describe_moves(row, ages, phase_of(step.turn), moves, found)
+            features.append(found[:n].copy())
+        elif isinstance(step.event, Moved):
+            pieces[player].add(step.event)
+    examples = examples_of([history])
+    assert (examples.features == np.concatenate(features)).all()
+    assert examples.counts.tolist() == list(map(len, features))
+    assert [examples.names[style] for style in examples.styles] == ["attacker", "rbc-random"] * 2
+
+
+def short_game(folder: Path) -> Path:
+    game = rbc(full_turn_limit=2)
+    agents = [miai.make_agent(name, game) for name in ("attacker", "rbc-random")]
+    record = miai.play(game, agents, seed=3)
+    (folder / "short.json").write_text(ReconchessRecords().write(record))
+    return folder / "short.json"
+
+
+def test_a_measurement_in_words() -> None:
+    bins = np.zeros((len(EDGES) - 1, 3))
+    bins[2], bins[8] = (10, 0.02, 0.05), (4, 0.5, 0.75)  # 0.2 and 2 of weight, 0.03 and 0.25 apart
+    lines = Likelihood(3, -1.0, -0.5, -0.25, bins).to_text().splitlines()
+    assert lines[:4] == [
+        "3 beliefs; mean log-likelihood of the true board (nats):",
+        "  equal weights -1.000, by value -0.500, model -0.250",
+        "calibration error 0.230",
+        "   probability    boards    mean    true",
+    ]
+    assert lines[6] == " 0.010 - 0.050        10   0.020   0.050"
+    assert lines[12:] == [
+        " 0.500 - 0.600         4   0.500   0.750",
+        *(f" 0.{n}00 - {(n + 1) / 10:.3f}         0   0.000   0.000" for n in (6, 7, 8, 9)),
+    ]
+
+
+def test_the_commands_learn_and_measure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    history, file = short_game(tmp_path), tmp_path / "model.safetensors"
+    words = ("--output", file, "--units", 4, "--epochs", 3, "--seed", 2)
+    assert command(monkeypatch, "train-opponent", history, *words) == 0
+    *epochs, last = capsys.readouterr().out.splitlines()
+    assert [line.split(".")[0] for line in epochs] == [f"[{n}/3] loss 3" for n in (1, 2, 3)]
+    assert last == f"4 moves of 2 players learned, written to {file}"
+    header, _ = OpponentHeader.read_all(file)
+    assert header.styles == ("attacker", "rbc-random")
+    (learned,) = header.history
+    assert learned == TrainingRecord(
+        command="miai rbc train-opponent",
+        data="4 moves of attacker, rbc-random",
+        steps=3,
+        seed=2,
+        date=learned.date,
+    )
+    assert command(monkeypatch, "measure-opponent", history, "--model", file) == 0
+    measured = measure(read_histories([history]), load_model(file), limit=50_000)
+    assert capsys.readouterr().out == f"{measured.to_text()}\n"
+
+
+def test_bad_input_gives_one_line(
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "bad.json").write_text("{")
-    output = str(tmp_path / "x.safetensors")
+    output = ("--output", tmp_path / "x.safetensors")
     for words, message in [
-        (["train-opponent", str(tmp_path / "empty"), "--output", output], "has no histories"),
-        (["train-opponent", str(tmp_path / "bad.json"), "--output", output], "bad.json"),
-        (["train-opponent", str(tmp_path / "none.json"), "--output", output], "none.json"),
-        (["train-opponent", str(folder), "--output", str(tmp_path / "x.npz")], ".safetensors"),
-        (["train-opponent", str(folder), "--output", str(tmp_path / "no" / "x.safetensors")], "no"),
-        (["measure-opponent", str(folder), "--model", str(tmp_path / "bad.json")], "bad.json"),
-        (["measure-opponent", str(tmp_path / "empty")], "has no histories"),
+        (["train-opponent", tmp_path / "empty", *output], "empty: has no histories of reconchess"),
+        (["train-opponent", tmp_path / "bad.json", *output], "bad.json"),
+        (["train-opponent", tmp_path / "none.json", *output], "none.json"),
+        (
+            ["train-opponent", folder, "--output", tmp_path / "x.npz"],
+            "end its name in .safetensors",
+        ),
+        (["train-opponent", folder, "--output", tmp_path / "no" / "x.safetensors"], "no folder"),
+        (["measure-opponent", folder, "--model", tmp_path / "bad.json"], "bad.json"),
+        (["measure-opponent", tmp_path / "empty"], "empty: has no histories of reconchess"),
     ]:
-        done = run_miai(["rbc", *words])
-        assert done.returncode == 2, (words, done.stderr)
-        assert done.stderr.startswith("miai: "), done.stderr
-        assert message in done.stderr
-        assert len(done.stderr.strip().splitlines()) == 1
-    done = run_miai(
-        ["play", "rbc", "--white", "rbc-strong", "--white.weights.file", "none.safetensors"]
-    )
-    assert done.returncode == 2
-    assert "none.safetensors" in done.stderr
-    assert "Traceback" not in done.stderr
+        assert command(monkeypatch, *words) == 2
+        error = capsys.readouterr().err
+        assert error.startswith("miai: ")
+        assert message in error
+        assert error.count("\n") == 1
 
 
 def test_too_many_players_are_refused(folder: Path) -> None:

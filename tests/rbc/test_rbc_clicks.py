@@ -148,24 +148,6 @@ def test_the_own_last_move_is_marked(player: int) -> None:
     assert "#0072b2" not in svg(Table(*begin, "sense -", "pass"), player)
 
 
-def test_a_move_that_was_cut_short_shows_the_request_too() -> None:
-    table = Table("sense -", "pass", "sense -", "e7e5", fen="k7/4p3/8/8/8/8/8/K3R3 w - - 0 1")
-    table.play("sense -", "e1e8")
-    drawn = svg(table, 0)
-    (moved,) = re.findall(r'class="moved" d="([^"]*)"', drawn)
-    (requested,) = re.findall(r'class="requested" d="([^"]*)"', drawn)
-    assert squares_of(moved, 0) == {"e1", "e5"}
-    assert squares_of(requested, 0) == {"e1", "e8"}
-
-
-def test_a_refused_move_shows_the_request_alone() -> None:
-    table = Table("sense -", "e2e4", "sense -", "pass", "sense -", "e4d5")
-    drawn = svg(table, 0)
-    (requested,) = re.findall(r'class="requested" d="([^"]*)"', drawn)
-    assert squares_of(requested, 0) == {"e4", "d5"}
-    assert 'class="moved"' not in drawn
-
-
 def test_the_square_of_the_last_loss_is_ringed() -> None:
     table = Table("sense -", "e2e4", "sense -", "d7d5", "sense -", "pass")
     assert 'class="lost"' not in svg(table, 0)

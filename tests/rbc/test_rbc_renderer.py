@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import random
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import chess
 import pytest
@@ -199,47 +195,3 @@ def test_a_pawn_s_capture_that_failed_shows_an_empty_square() -> None:
     table.play("sense -", "e4d5")
     assert "Your last move: e4d5 was requested and not made.\n" in table.shown(0)
     assert cells_of(table.shown(0))[chess.D5] == "."
-
-
-# -- at a terminal -------------------------------------------------------------------------------
-
-
-def test_a_person_plays_and_sees_what_the_history_says(tmp_path: Path) -> None:
-    typed = [
-        *("sense e7", "e2e4", "sense d6", "f1c4", "sense f7", "d1h5", "nonsense", "sense g6"),
-        *("h5f7", "sense -", "resign"),
-    ]
-    output = tmp_path / "game.reconchess"
-    words = ["play", "rbc", "--white", "human", "--black", "rbc-random", "--seed", "4"]
-    done = subprocess.run(
-        [sys.executable, "-m", "miai", *words, "--record", str(output)],
-        input="".join(f"{line}\n" for line in typed),
-        capture_output=True,
-        text=True,
-        timeout=100,
-    )
-    assert done.returncode == 0, done.stderr
-    history = json.loads(output.read_text())
-    parts = [part for part in done.stdout.split("white> ") if cells_of(part)]
-    befores = [chess.Board(fen) for fen in history["fens_before_move"]["true"]]
-    assert len(befores) == 4
-    for turn, board in enumerate(befores):
-        to_sense, to_move = parts[2 * turn], parts[2 * turn + 1]
-        assert f"You are white, turn {turn}: sense." in to_sense
-        assert "Sense first" in to_sense
-        assert f"You are white, turn {turn}: move." in to_move
-        for part in (to_sense, to_move):
-            own = {s: c for s, c in cells_of(part).items() if c.isupper()}
-            mine = board.piece_map(mask=board.occupied_co[chess.WHITE])
-            assert own == {square: piece.symbol() for square, piece in mine.items()}
-        cells = cells_of(to_move)
-        for square, piece in history["sense_results"]["true"][turn]:
-            if piece is None:
-                assert cells[square] == "."
-            else:
-                assert cells[square] == piece["value"]
-    assert "no legal move is written 'nonsense'" in done.stdout
-    assert "The full position:" in done.stdout.split("black wins, white resigned")[0]
-    assert "FEN" not in done.stdout
-    seen_before_the_end = done.stdout.split("The full position:")[0]
-    assert not any(board.board_fen() in seen_before_the_end for board in befores)
