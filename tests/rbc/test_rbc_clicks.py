@@ -136,18 +136,6 @@ def test_pieces_seen_earlier_bear_the_turn_in_which_they_were_seen() -> None:
     assert dates(table, 0)["a8"] == 0
 
 
-@pytest.mark.parametrize("player", [0, 1])
-def test_the_own_last_move_is_marked(player: int) -> None:
-    begin = ("sense -", "pass")[: 2 * player]
-    move = ("b1c3", "b8c6")[player]
-    (path,) = re.findall(
-        r'<path class="moved" d="(\S* [^"]*)"', svg(Table(*begin, "sense -", move), player)
-    )
-    assert squares_of(path, player) == {move[:2], move[2:]}
-    assert 'class="requested"' not in svg(Table(*begin, "sense -", move), player)
-    assert "#0072b2" not in svg(Table(*begin, "sense -", "pass"), player)
-
-
 def test_the_square_of_the_last_loss_is_ringed() -> None:
     table = Table("sense -", "e2e4", "sense -", "d7d5", "sense -", "pass")
     assert 'class="lost"' not in svg(table, 0)
