@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.tournaments.support import config_text, player, rule, tournament
+from tests.tournaments.support import RANDOMS, config_text, player, rule, tournament
 
+from miai.errors import ConfigError
+from miai_tournaments.config.load import load_tournament
+from miai_tournaments.running import check
+from miai_tournaments.running.check import check_players
 from miai_tournaments.running.tournament_run import judge
 from miai_tournaments.store.rows import GameResult
 from miai_tournaments.workers.jobs import JobOutcome
@@ -28,14 +33,64 @@ def test_check_reports_the_errors_of_every_player(tmp_path: Path, mischief: dict
     assert one.startswith(f"{config}: players[1] (lost): ")
     assert "is missing; install it" in one
     assert two.startswith(f"{config}: players[2] (bad): crash: ")
-    text = config_text(*players[:1], player("ann"), adjudication={"hold_out": 0.3})
-    config.write_text(text + rule("solved") + rule("resign-agreement", "below = -0.5"))
-    output = tournament("check", config, env=mischief).stdout
-    assert "2 players, 4 games, all is well" in output
-    assert (
-        "adjudication: solved (nodes 1000), resign-agreement (below -0.5, moves 3, from_ply 0); "
-        "30.0% of the games are played to their end"
-    ) in output.splitlines()
+
+
+@pytest.fixture
+def unplayed(monkeypatch: pytest.MonkeyPatch) -> dict[str, str | None]:
+    """What is found wrong with each player that is checked, in place of its game."""
+    problems: dict[str, str | None] = {"ann": None, "bob": None, "cid": None}
+    monkeypatch.setattr(check, "_problem", lambda tournament, player: problems[player.name])
+    monkeypatch.setattr("time.monotonic", lambda: 3.0)
+    return problems
+
+
+def test_a_check_names_every_player_that_does_not_play(
+    tmp_path: Path, unplayed: dict[str, str | None]
+) -> None:
+    (tmp_path / "x.toml").write_text(config_text(*RANDOMS))
+    unplayed |= {"bob": "agent 'bob': is missing", "cid": "crash: it ended"}
+    shown: list[str] = []
+    with pytest.raises(ConfigError) as caught:
+        check_players(load_tournament(tmp_path / "x.toml"), show=shown.append)
+    assert shown == ["ann: plays (0.0 s)"]
+    assert str(caught.value).splitlines() == [
+        f"{tmp_path}/x.toml: players[1] (bob): is missing",
+        f"{tmp_path}/x.toml: players[2] (cid): crash: it ended",
+    ]
+
+
+@pytest.mark.usefixtures("unplayed")
+def test_a_check_tells_what_may_end_games_and_what_agents_may_guess(tmp_path: Path) -> None:
+    config = tmp_path / "x.toml"
+
+    def shown(*more: str, seed: int = 3, **sections: Any) -> list[str]:
+        text = config_text(*RANDOMS, tournament={"seed": seed}, **sections)
+        config.write_text("".join((text, *more)))
+        lines: list[str] = []
+        check_players(load_tournament(config), show=lines.append)
+        assert lines[:3] == [f"{name}: plays (0.0 s)" for name in ("ann", "bob", "cid")]
+        assert lines[-1] == f"{config}: 3 players, 12 games, all is well"
+        return lines[3:-1]
+
+    pig = {"name": "pig", "players": 2}
+    assert shown() == shown(game=pig, seed=2**80) == []
+    assert shown(rule("resign-agreement", "below = -0.5"), game=pig, seed=2**80 - 1) == [
+        "adjudication: resign-agreement (below -0.5, moves 3, from_ply 0)",
+        f"tournament.seed: {2**80 - 1} is small; an agent can find it by trial, and with it what "
+        "chance will do; leave it out where agents are not trusted, and one is drawn",
+    ]
+    end = "; 25.0% of the games are played to their end"
+    assert shown(rule("solved"), adjudication={"hold_out": 0.25}) == [
+        f"adjudication: solved (nodes 1000){end}"
+    ]
+    (tmp_path / "book").write_text("b2 a1\nb2 b1\na1 b2\n")  # an edge loses to the centre
+    said = "openings are within 0.5 of equal by alpha-beta"
+    exact: dict[str, Any] = {
+        "openings.balance": {"search": "alpha-beta", "depth": 9, "within": 0.5}
+    }
+    assert shown(openings={"file": "book"}, **exact) == [f"2 of 3 {said}"]
+    drawn = shown(openings={"random_plies": 4}, **exact)
+    assert drawn == [f"{said}: one of +0.000 was drawn"]
 
 
 def outcome(termination: str = "", **more: object) -> JobOutcome:

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.tournaments.support import tournament
 
 from miai.errors import ConfigError
 from miai.plugins.loader import registry
@@ -123,13 +122,6 @@ def test_a_round_robin_is_the_default_and_the_same_with_the_table(tmp_path: Path
     for loaded in (plain, output, own):
         assert how_many(loaded.format) == "20 games"
         assert loaded.format.title() == "10 rounds"
-
-
-@pytest.mark.slow
-def test_check_reports_the_number_of_games(tmp_path: Path) -> None:
-    (tmp_path / "x.toml").write_text(HEAD + '[format]\nname = "knockout"\n' + GAME + TWO)
-    done = tournament("check", "x.toml", cwd=tmp_path)
-    assert "x.toml: 2 players, at most 6 games, all is well" in done.stdout
 
 
 PAGE = (Path(__file__).parents[2] / "docs" / "tournaments.md").read_text(encoding="utf-8")

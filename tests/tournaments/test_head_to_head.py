@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import io
-import json
 import random
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-from rich.console import Console
-from tests.tournaments.pages import read_page
 from tests.tournaments.support import store_of
 from tests.tournaments.test_report import INFO, game, small_tournament
 
 from miai_tournaments.ratings.ratings import fit_ratings
 from miai_tournaments.report.head_to_head import head_to_head
 from miai_tournaments.report.report import build_report
-from miai_tournaments.report.report_files import report_page
 from miai_tournaments.report.standings import count_games, count_store, outcome
 from miai_tournaments.store.rows import GameRow, PlayerRow
 
@@ -92,34 +86,6 @@ def test_others_are_no_match() -> None:
     assert head_to_head(build_report([], players=("new", "base"))) is None
     pending = [replace(row, status="pending") for row in rows]
     assert head_to_head(build_report(pending)) is None
-
-
-def test_every_medium_has_the_same_figures_and_no_ratings() -> None:
-    report = build_report(match_games(some_results(40)), info=INFO, details=True)
-    match = head_to_head(report)
-    assert match is not None
-    gap = match.difference
-    span = f"{gap.value:+.0f} Elo, 95% interval {gap.low:+.0f} to {gap.high:+.0f}"
-    figures = [
-        span,
-        f"{100 * match.superiority:.1f}% likely that new is stronger",
-        f"{'-'.join(map(str, match.pentanomial))} pairs with 0, 0.5, 1, 1.5 and 2 points",
-        f"{match.results.draws} of 80 games, {100 * match.draw_ratio:.1f}%",
-    ]
-    out = io.StringIO()
-    Console(file=out, width=100).print(report.render(100))
-    page = read_page(report_page(report))
-    section = page.one("section", id="ratings")
-    for text in (out.getvalue(), report.to_text(), report.to_markdown(), section.text()):
-        for figure in figures:
-            assert figure in text, figure
-        assert "Ratings: Elo" not in text
-    assert section.one("h2").text() == "Match"
-    assert "Elo" not in [cell.text() for cell in section.all("th")]
-    document: Any = json.loads(json.dumps(report.to_json()))
-    assert document["match"]["pentanomial"] == list(match.pentanomial)
-    assert document["match"]["difference"]["elo"] == gap.value
-    assert {player["name"] for player in document["players"] if "elo" in player} == {"new", "base"}
 
 
 def test_the_bootstrap_interval_is_of_the_difference() -> None:

@@ -194,14 +194,3 @@ def test_a_run_without_a_seed_draws_one_that_repeats_it(tmp_path: Path) -> None:
     with Store.read(one) as store:
         assert store.info().seed == seeds[0], "more rounds keep the seed of the run"
         assert len(store.results()) == 8
-
-
-@pytest.mark.slow
-def test_a_seed_that_is_found_by_trial_is_reported(tmp_path: Path) -> None:
-    text = config_text(player("ann"), player("bob"), game={"name": "kuhn_poker"})
-    config = tmp_path / "x.toml"
-    config.write_text(text.replace("seed = 3", f"seed = {SECRET}"))
-    checked = tournament("check", config)
-    assert "found by trial" not in checked.stdout
-    config.write_text(text)
-    assert "tournament.seed: 3 is small" in tournament("check", config).stdout

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import json
 from collections import Counter
-from importlib import import_module
-from importlib.util import find_spec
 from itertools import combinations, permutations
 from pathlib import Path
 from typing import Any
@@ -44,9 +40,7 @@ from miai_tournaments.ratings.rankings import Rankings
 from miai_tournaments.ratings.ratings import fit_rankings
 from miai_tournaments.report.joint_ratings import Identity, RunResults, join_runs
 from miai_tournaments.report.live import ranking_text
-from miai_tournaments.report.replays import chosen, write_replays
 from miai_tournaments.report.report import build_report
-from miai_tournaments.report.report_files import FORMATS, write_report
 from miai_tournaments.report.standings import Tally, count_games, count_store
 from miai_tournaments.running.schedule import Schedule, player_seed
 from miai_tournaments.store.rows import PAYOFFS, GameRow, PlayerRow, RunInfo, ScheduledGame
@@ -337,32 +331,6 @@ def test_the_report_counts_and_rates_rankings(whole: Path) -> None:
         assert (entry["games"], entry["wins"]) == (len(both), ahead)
     assert document["games"]["done"] == 48
     assert sum(p["terminations"]["terminal"]["games"] for p in document["players"]) == 3 * 48
-
-
-@pytest.mark.slow
-def test_all_forms_of_the_report_know_every_player(whole: Path, tmp_path: Path) -> None:
-    with Store.read(whole) as store:
-        report = build_report(store, superiority=True, bootstrap=20, details=True)
-        replays = chosen(report.rows, 2)
-        write_replays(store, replays, tmp_path)
-    names = [name for name in FORMATS if name != "parquet" or find_spec("pyarrow")]
-    text, page, markdown, tables, *_ = (
-        write_report(report, tmp_path, name, replays=replays) for name in names
-    )
-    for path in (text, page, markdown):
-        content = path.read_text()
-        for part in ("By seat", "The seats are worth", "third", "Superiority"):
-            assert part in content, path
-    assert all(f"replays/{row.game_id}.html" in page.read_text() for row in replays)
-    assert len(list((tmp_path / "replays").glob("*.html"))) == 2
-    lines = list(csv.DictReader((tables / "games.csv").open()))
-    assert json.loads(lines[0]["players"]) == list(report.rows[0].players)
-    entries = list(csv.DictReader((tables / "players.csv").open()))
-    assert len(json.loads(entries[0]["seats"])) == 3
-    if "parquet" in names:
-        parquet = import_module("pyarrow.parquet")
-        table = parquet.read_table(tmp_path / "report" / "games.parquet")
-        assert table.column("returns").to_pylist() == [list(row.returns) for row in report.rows]
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from tests.expected import assert_expected
 from tests.tournaments.support import store_of
 
 from miai.errors import StoreError
-from miai.pages.document import NONE, printable
+from miai.pages.document import printable
 from miai.record import Termination
 from miai_tournaments.ratings.ratings import fit_ratings
 from miai_tournaments.report.report import build_report
@@ -190,28 +190,6 @@ def test_ratings_are_those_of_the_fit() -> None:
     assert "mcts-100 held at 1500" in report.to_text()
 
 
-def test_times_are_means_a_move() -> None:
-    rows = [game(0, "a", "b", 1), game(1, "b", "a", 1)]
-    unmeasured = replace(rows[1], cpu_seconds=(None, 4.5))
-    document: Any = build_report([rows[0], unmeasured]).to_json()
-    times = {
-        player["name"]: (player["seconds_per_move"], player["cpu_seconds_per_move"])
-        for player in document["players"]
-    }
-    assert times["a"] == pytest.approx(((2.5 + 5.0) / 50, (2.25 + 4.5) / 50))
-    assert times["b"] == pytest.approx(((5.0 + 2.5) / 50, 4.5 / 25))
-
-
-def test_times_that_nobody_measured_are_null() -> None:
-    bare = replace(game(0, "a", "b", 1), player_moves=(), seconds=(), cpu_seconds=(None, None))
-    report = build_report([bare])
-    document: Any = report.to_json()
-    assert document["players"][0]["seconds_per_move"] is None
-    assert document["players"][0]["cpu_seconds_per_move"] is None
-    json.dumps(document, allow_nan=False)
-    assert report.to_text()
-
-
 def test_statuses_and_void_attempts_are_counted() -> None:
     document: Any = build_report(small_tournament()).to_json()
     games = document["games"]
@@ -287,34 +265,8 @@ def test_a_store_and_its_games_give_one_report(tmp_path: Path) -> None:
     assert given.ranking()[-1] == "newcomer"
 
 
-def test_a_terminal_shows_the_table_of_a_format() -> None:
-    standings = [
-        {"name": "mcts-100", "points": 2.5, "buchholz": 4},
-        {"name": "mcts-400", "points": 2, "buchholz": 3},
-        {"name": "fast-random", "points": "many", "buchholz": 1},  # a store may be foreign
-        "stray",
-    ]
-    ranking = ["mcts-100", "mcts-400", "fast-random", "gone"]
-    facts = {"kind": "swiss", "ranking": ranking, "standings": standings}
-    report = build_report(small_tournament(), info=replace(INFO, facts=facts))
-    screen = io.StringIO()
-    Console(file=screen, width=80).print(report.render(80))
-    for shown in (screen.getvalue(), report.to_text()):
-        table = shown.partition("The format's ranking\n")[2].partition("\n\n")[0]
-        heading, *lines = [line.split() for line in table.splitlines() if line[0] in "#1234"]
-        assert heading == ["#", "player", "points", "Buchholz"]
-        assert lines == [
-            ["1", "mcts-100", "2.5", "4"],
-            ["2", "mcts-400", "2", "3"],
-            ["3", "fast-random", NONE, "1"],
-            ["4", "gone", NONE, NONE],
-        ]
-
-
 def test_a_tournament_without_games() -> None:
-    report = build_report([], info=INFO)
-    assert "No games yet." in report.to_text()
-    json.dumps(report.to_json(), allow_nan=False)
+    assert "No games yet." in build_report([], info=INFO).to_text()
     waiting = build_report([replace(game(0, "a", "b", 1), status="pending")], info=INFO)
     assert "0 of 1 games done; 1 pending" in waiting.to_text()
     json.dumps(waiting.to_json(), allow_nan=False)

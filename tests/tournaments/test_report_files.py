@@ -5,28 +5,30 @@ from __future__ import annotations
 import csv
 import io
 import json
-from dataclasses import replace
+import re
+import webbrowser
+from dataclasses import astuple, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.tournaments.pages import read_page
-from tests.tournaments.support import config_text, player, refused, tournament
-from tests.tournaments.test_report import game, small_tournament
+from tests.tournaments.support import store_of
+from tests.tournaments.test_report import INFO, game, small_tournament
 
+from miai.errors import ConfigError
+from miai.pages.replay_frames import WORLDS
+from miai_tournaments.commands.report import (
+    ReportRequest,
+    build,
+    parse_request,
+    write,
+    write_replay,
+)
+from miai_tournaments.report import replays
 from miai_tournaments.report.report import build_report
 from miai_tournaments.report.report_files import csv_files, write_parquet
+from miai_tournaments.store.rows import PlayerRow
 from miai_tournaments.store.store import Store
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of tic-tac-toe: three players, six games."""
-    folder = tmp_path_factory.mktemp("report")
-    config = folder / "c.toml"
-    players = (player("ann", "mcts", simulations=20), player("bob"), player("cid"))
-    config.write_text(config_text(*players, tournament={"rounds": 1}, run={"workers": 1}))
-    tournament("run", config, "--out", folder / "run")
-    return folder / "run"
 
 
 @pytest.mark.parametrize("detail", ["=1+1", "+1", "-1", "@x", "\tx", 'a "b", c\nd'])
@@ -63,46 +65,87 @@ def test_markdown_escapes_names() -> None:
         assert len({line.count("|") for line in lines}) <= 1, table
 
 
-@pytest.mark.slow
-def test_every_format_is_written_by_the_command(run: Path, tmp_path: Path) -> None:
-    printed = json.loads(tournament("report", run, "--json").stdout)
-    done = tournament("report", run, "--format", "json", "--out", tmp_path / "r.json")
-    assert str(tmp_path / "r.json") in done.stdout
-    written = json.loads((tmp_path / "r.json").read_text())
-    assert {key: value for key, value in written.items() if key != "details"} == printed
-    tournament("report", run, "--format", "csv")
-    assert (run / "report" / "csv" / "games.csv").read_text().count("\n") == 7
+def requested(**given: Any) -> tuple[Any, ...] | None:
+    """Return what is to be written for some options of the command; None to print the report."""
+    options = dict.fromkeys(("as_json", "format", "out", "replays", "open_page"))
+    request = parse_request(**{**options, **given})
+    return None if request is None else astuple(request)
 
 
-@pytest.mark.slow
-def test_a_page_links_to_the_replays_that_were_written(run: Path) -> None:
-    done = tournament("report", run, "--replays", "4", "--open", env=_without_browser())
-    assert "no browser" in done.stderr
-    page = read_page(run / "report" / "index.html")
-    links = [a.attributes["href"] for a in page.one("section", id="replays").all("a")]
-    assert len(links) == 4
-    with Store.read(run) as store:
-        known = {row.game_id: row.players for row in store.results()}
-    found = [Path(link).stem for link in links]
-    assert len({known[name] for name in found}) == 4  # as many pairings as can be
-    for link in links:
-        replay = read_page(run / "report" / link)
-        assert "../index.html" in {a.attributes["href"] for a in replay.all("a")}
+def test_the_options_say_what_is_written() -> None:
+    page = Path("x.html")
+    assert requested() == requested(as_json=True) is None
+    assert requested(format="csv", open_page=False) == ("csv", None, 0, False)
+    assert requested(out=page, open_page=True) == ("html", page, 0, True)
+    assert requested(replays="all", open_page=False) == ("html", None, None, False)
+    assert requested(replays="004", format="html", open_page=True) == ("html", None, 4, True)
 
 
-@pytest.mark.slow
-def test_contradictory_options_are_refused(run: Path) -> None:
-    assert "Did you mean 'html'" in refused("report", run, "--format", "htm")
-    assert "--json" in refused("report", run, "--json", "--open")
-    assert "--replays x" in refused("report", run, "--replays", "x")
-    assert "--open" in refused("report", run, "--open", "--format", "csv")
-    assert "--anchor" in refused("report", run, "--format", "html", "--anchor", "zoe")
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"format": "htm"}, "--format htm: unknown. Did you mean 'html'?"),
+        ({"as_json": True, "open_page": True}, "--json: prints the report; to write a file give "),
+        ({"open_page": True, "replays": "2", "format": "csv"}, "--open: works with pages only; "),
+        ({"replays": "2", "format": "text"}, "--replays: works with pages only; leave out --fo"),
+        ({"replays": "2", "out": Path("x")}, "--replays: are written beside the page in DIR/re"),
+        ({"replays": "-1"}, "--replays -1: give a number of games, or all"),
+        ({"replays": "1234567890"}, "--replays 1234567890: give a number of games, or all"),
+    ],
+)
+def test_contradictory_options_are_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        requested(**given)
+    assert str(caught.value).startswith(message)
 
 
-def _without_browser() -> dict[str, str]:
-    from tests.tournaments.support import environment
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The addresses that are opened; there is no browser."""
+    addresses: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", addresses.append)
+    return addresses
 
-    values = environment(PATH="/nonexistent", BROWSER="")
-    return {
-        key: value for key, value in values.items() if key not in ("DISPLAY", "WAYLAND_DISPLAY")
-    }
+
+def test_files_are_written_printed_and_opened(
+    tmp_path: Path,
+    opened: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    made: list[tuple[str, int, str]] = []
+
+    def replay_of(store: Store, game_id: str, *, worlds: int, report: str = "") -> str:
+        made.append((game_id, worlds, report))
+        return "<p>a replay"
+
+    monkeypatch.setattr(replays, "replay_of", replay_of)
+    rows = [game(n, "a" if n % 2 else "b", "b" if n % 2 else "a", 1) for n in range(12)]
+    players = [PlayerRow(name=name, agent="random") for name in "ab"]
+    with store_of(tmp_path, INFO, players, rows) as store:
+        report = build(store, details=True)
+        write_replay(store, "g003", out=None, worlds=None, open_page=True)
+        request = ReportRequest(format="html", out=None, replays=10, open_page=True)
+        write(store, report, request)
+        write(store, report, replace(request, out=tmp_path / "x", replays=0, open_page=False))
+        write_replay(store, "g005", out=tmp_path / "y", worlds=7, open_page=False)
+        with pytest.raises(ConfigError, match=r"^--anchor-elo: is nan; give"):
+            build(store, anchor="a", anchor_elo=float("nan"))
+    folder = tmp_path / "report"
+    first = [f"g{n:03}" for n in range(10)]
+    beside = [(name, WORLDS, "../index.html") for name in first]
+    assert made == [("g003", WORLDS, ""), *beside, ("g005", 7, "")]
+    assert sorted(path.stem for path in (folder / "replays").iterdir()) == first
+    assert (folder / "replays" / "g003.html").read_text() == "<p>a replay"
+    links = re.findall(r'href="(replays/[^"]+)"', (folder / "index.html").read_text())
+    assert links == [f"replays/{name}.html" for name in first]
+    assert "replays/" not in (tmp_path / "x").read_text()
+    out, err = capsys.readouterr()
+    pages = [folder / "replays" / "g003.html", folder / "index.html"]
+    files = [*pages, tmp_path / "x", tmp_path / "y"]
+    kinds = ("Replay", "Report", "Report", "Replay")
+    assert out.splitlines() == [f"{k}: {path}" for k, path in zip(kinds, files, strict=True)]
+    none = [f"miai: no browser was found here; open {page} in one" for page in pages]
+    lines = [f"replay {n} of 10: {name}" for n, name in enumerate(first, start=1)]
+    assert err.splitlines() == [none[0], *lines, none[1]]
+    assert opened == [page.as_uri() for page in pages]

@@ -42,8 +42,11 @@ def test_a_league_with_openings_settings_teams_and_a_table(tmp_path: Path) -> No
         for n, name in enumerate(names)
         for size in [{"size": 10**n}]
     ]
-    table = [{"name": name, "points": n / 2, "buchholz": n} for n, name in enumerate(names)]
-    facts = {"kind": "swiss", "ranking": names[::-1], "standings": table}
+    table: list[object] = [
+        {"name": name, "points": n / 2 or "many", "buchholz": n} for n, name in enumerate(names)
+    ]
+    ranking = [*names[::-1], "gone"]  # a store may be foreign
+    facts = {"kind": "swiss", "ranking": ranking, "standings": [*table, "stray"]}
     info = replace(INFO, facts=facts, resolved={**INFO.resolved, "results": RULES})
     with store_of(tmp_path / "run", info, players, rows) as store:
         report = build_report(

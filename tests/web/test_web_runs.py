@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import json
 import re
 import shutil
@@ -11,21 +12,24 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
 from tests.comparing.comparisons import compare
 from tests.comparing.comparisons import config_text as comparison_text
+from tests.expected import assert_expected
 from tests.tournaments.support import command, config_text, environment, games_of, player
 from tests.tournaments.support import tournament as run_tournament
 from tests.web.server import TOKEN, Browser, is_turn, let_in, running
 
 from miai.errors import ConfigError, MiaiError
-from miai_tournaments.report.watch import RunReading
+from miai_tournaments.report.watch import MOST_BOARDS, RunReading
 from miai_tournaments.store.folder import COMPARISON, runner_of
 from miai_tournaments.store.rows import RunInfo
 from miai_tournaments.store.store import Store
+from miai_tournaments.web import runs as pages
 from miai_tournaments.web.runs import LiveBoards
 from miai_tournaments.workers.game_runner import LiveSnapshot
 
@@ -66,17 +70,60 @@ def words_of(page: str) -> str:
     return re.sub(r"<[^>]*>", "", page)
 
 
-@pytest.mark.slow
 def test_the_overview_lists_runs_and_what_is_wrong(browser: Browser) -> None:
     text = browser.ask("/runs/").text
     assert re.findall(r'<a href="/runs/(\d+)/">', text) == ["0", "1"]
-    assert "complete, 6/6" in text
-    assert "b-broken" in text
-    assert "tournament.sqlite" in text
+    whole, torn = (words_of(row) for row in text.split("<tr>")[2:])
+    assert whole.split()[-2:] == ["(tic_tac_toe)tournamentcomplete,", "6/6"]
+    assert "b-broken" in torn
+    assert "tournament.sqlite" in torn
     broken = browser.ask("/runs/1/")
     assert (broken.status, "Traceback" in broken.text) == (409, False)
     for path in ("/runs/2/", "/runs/2/events", "/runs/2/stop", "/runs/99999999999999999999/"):
         assert browser.ask(path).status == 404
+
+
+def test_a_run_is_stopped_paused_and_resumed_after_a_question(
+    browser: Browser, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[object] = []
+
+    def popen(command: list[str], **options: object) -> object:
+        started.append((command[1:], options["start_new_session"]))
+        return SimpleNamespace(wait=lambda: 0)
+
+    monkeypatch.setattr(pages, "subprocess", SimpleNamespace(Popen=popen, DEVNULL=None))
+    resumed = (["-m", "miai", "tournament", "resume", str(runs / EVIL)], True)
+    for word, sentence in (
+        ("stop", "are finished first. The run can be resumed."),
+        ("pause", "are finished; the players stay ready."),
+        ("resume", "It goes on in a process of its own, even when this server ends."),
+    ):
+        shown = words_of(browser.ask(f"/runs/0/{word}").text)
+        assert f"{word.title()} the run {EVIL}?" in html.unescape(shown)
+        assert sentence in shown
+        assert started == [], "a question does nothing"
+        reply = browser.form(f"/runs/0/{word}", {})
+        assert (reply.status, reply.headers["location"]) == (303, "/runs/0/")
+    assert started == [resumed]
+    monkeypatch.setattr(pages, "runner_of", lambda folder: "process 1")
+    assert browser.form("/runs/0/resume", {}).status == 303
+    assert started == [resumed], "it is being run"
+    assert browser.ask("/runs/0/nothing").status == 404
+
+
+def test_a_page_shows_the_state_and_the_boards() -> None:
+    parts = []
+    for change in ({"complete": True}, {"over": True}, {"paused": True}, {}):
+        facts = {"complete": False, "over": False, "paused": False, "runner": "process 1"}
+        reading: Any = SimpleNamespace(**{**facts, **change})
+        parts.append(pages._state(reading))
+    reading = SimpleNamespace(done=3, total=0, progress_text=lambda: "3/0 games")
+    parts.append(pages._progress(reading))
+    hidden, drawn = snapshot("", (4, 0, 8)), snapshot("", ())
+    parts.append(live_boards("phantom_tic_tac_toe").update([hidden, *[drawn] * (MOST_BOARDS + 1)]))
+    parts.append(live_boards("tic_tac_toe").update([hidden]))
+    assert_expected("web-run.html", "\n".join(parts))
 
 
 def test_a_game_of_a_run_is_played_on_from_a_position(browser: Browser) -> None:
