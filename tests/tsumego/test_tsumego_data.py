@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
 import pytest
 from tests.tsumego.brute_force import ATTACKER, Fight, forced, reachable
+from tests.tsumego.drawn import drawn, second_line
 from tests.tsumego.small_nets import SETTINGS, small_set
 
 from miai_go.errors import DataError
+from miai_go.tsumego.commands import network_commands
+from miai_go.tsumego.data import labelled_positions, position_sets
 from miai_go.tsumego.data.growth import PASS, draw_room_zone, grow
 from miai_go.tsumego.data.labelled_positions import LabelledPositions, folds_of, policy_targets
-from miai_go.tsumego.data.position_sets import make_set
+from miai_go.tsumego.data.position_sets import MakingSettings, make_set
 from miai_go.tsumego.kernels.stones import PASS as KERNEL_PASS
+from miai_go.tsumego.problem_sgf import Problem, collection_sgf
 from miai_go.tsumego.solver.prover import ProofVerdict, Prover, ZonePosition
 
 
 @pytest.fixture(scope="module")
 def positions(tmp_path_factory: pytest.TempPathFactory) -> LabelledPositions:
     return small_set(tmp_path_factory.mktemp("set") / "small")
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory: pytest.TempPathFactory) -> LabelledPositions:
+    """The first of these positions, made in two runs of which the first was killed."""
+    folder = tmp_path_factory.mktemp("few")
+    make_set(folder, settings=SETTINGS, positions=40)
+    (folder / ".unfinished-1").mkdir()
+    few = small_set(folder, positions=100)
+    assert sorted(path.name for path in folder.glob("*0*")) == ["000000", "000001"]
+    assert not list(folder.glob(".unfinished*"))
+    return few
 
 
 def boards_of(p: LabelledPositions, row: int) -> tuple[Fight, frozenset[int], frozenset[int]]:
@@ -75,16 +90,71 @@ def test_answers_and_moves_are_those_of_exhaustion(positions: LabelledPositions)
     assert moved >= 5
 
 
-@pytest.mark.slow
-def test_moves_are_reported_where_needed(positions: LabelledPositions) -> None:
-    c = positions.columns
+def test_a_seed_makes_the_same_set_each_time(few: LabelledPositions) -> None:
+    c = few.columns
+    assert (len(few), few.problems, few.digest) == (148, 22, "111f5d2febac2bd9")
     assert PASS == KERNEL_PASS
-    has_its_way = positions.safe() == (c["side"] == 1)
-    assert ((c["best"] != 0) == has_its_way).all()
-    assert 0.2 < positions.safe().mean() < 0.8
+    assert ((c["best"] != 0) == (few.safe() == (c["side"] == 1))).all()
+    assert len(np.unique(c["key"])) == len(few)
+    roots = np.flatnonzero(c["level"] == 0).tolist()
+    empty = [len(fight.points - x - o) for fight, x, o in (boards_of(few, r) for r in roots)]
+    assert few.empty_points()[roots].tolist() == empty
 
 
-@pytest.mark.slow
+def test_a_collection_grows_into_a_set_without_copies(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    five, three = second_line(5, corner=True), drawn("X X X X X\nT O O O X\n. . . O X")
+    after, turned = five.stones.copy(), three.stones.reshape(13, 13).T.reshape(-1)
+    after[[1, 3]] = (2, 1)  # after which E1 alone decides
+    problems = [Problem(19, after, 19), five, three, Problem(13, turned, 1)]
+    file, folder = tmp_path / "few.sgf", tmp_path / "set"
+    file.write_bytes(collection_sgf(problems) + b"(;SZ[9]AB[aa])")
+    settings = MakingSettings(problems=str(file), boards=60)
+    for positions in (8, 99):
+        network_commands.make(settings, folder, positions, 1)
+    network_commands.show(folder)
+    network_commands.show(folder, as_json=True)
+    out, error = capsys.readouterr()
+    assert error == 2 * f"skipped: {file}: game 5: has no target; mark one of its stones with MA\n"
+    assert (
+        out
+        == f"""\
+{folder}: 68 positions from 3 of 4 problems; 18 duplicates dropped
+{folder}: 68 positions from 3 of 4 problems; 0 duplicates dropped
+the problems have no more positions; 99 were requested
+positions            68
+problems             3
+safe_attacker_first  0.176
+safe_defender_first  0.471
+digest               5cfc49bea018fee7
+{{
+  "positions": 68,
+  "problems": 3,
+  "safe_attacker_first": {6 / 34},
+  "safe_defender_first": {16 / 34},
+  "digest": "5cfc49bea018fee7"
+}}
+"""
+    )
+    c = LabelledPositions.open(folder).columns
+    assert c["links"].tolist() == [[0, 1]]
+    names = ("level", "attackers", "defenders", "side", "safe", "best")
+    wall, b1, nothing, other = 0b11111000, 0b10, 0, 1 << PASS
+    assert np.transpose([c[name] for name in names])[c["problem"] == 2].tolist() == [
+        [0, 0, wall, 0, 0, b1],
+        [0, 0, wall, 1, 1, b1],
+        [1, b1, wall, 0, 0, other],
+        [1, b1, wall, 1, 0, nothing],
+        [1, 0, wall | 0b001, 0, 0, other],
+        [1, 0, wall | 0b001, 1, 0, nothing],
+        [1, 0, wall | b1, 0, 1, nothing],
+        [1, 0, wall | b1, 1, 1, other],
+        [1, 0, wall | 0b100, 0, 0, other],
+        [1, 0, wall | 0b100, 1, 0, nothing],
+    ]
+
+
 def test_unproven_moves_are_not_reported_as_failures() -> None:
     zone = draw_room_zone(np.random.default_rng([3, 411]), most_empty=10)
     assert zone is not None
@@ -106,12 +176,6 @@ def test_unproven_moves_are_not_reported_as_failures() -> None:
             assert position.best == solving
             checked += 1
     assert checked > 10
-
-
-@pytest.mark.slow
-def test_each_position_is_there_once_for_each_mover(positions: LabelledPositions) -> None:
-    keys = positions.columns["key"]
-    assert len(np.unique(keys)) == len(keys)
 
 
 @pytest.mark.slow
@@ -148,50 +212,71 @@ def is_worker(process: psutil.Process) -> bool:
     return "miai.process.workers" in process.cmdline()
 
 
-@pytest.mark.slow
-def test_another_set_is_not_continued(tmp_path: Path) -> None:
-    small_set(tmp_path, positions=50)
-    other = SETTINGS.model_copy(update={"seed": 6})
-    with pytest.raises(DataError, match="with other settings"):
-        make_set(tmp_path, settings=other, positions=100)
-
-
-@pytest.mark.slow
-def test_folds_keep_connected_problems_together(positions: LabelledPositions) -> None:
+def test_folds_keep_connected_problems_together(few: LabelledPositions) -> None:
     pairs = np.array([(0, 3), (3, 7), (2, 9), (7, 11)], np.int32)
-    positions = LabelledPositions({**positions.columns, "links": pairs}, positions.digest)
-    folds = folds_of(positions, folds=5, seed=1)
-    problem = positions.columns["problem"]
-    assert len(np.unique(folds)) == 5
-    for number in range(positions.problems):
-        assert len(np.unique(folds[problem == number])) == 1
-    first = {int(n): int(folds[problem == n][0]) for n in np.unique(problem)}
-    assert first[0] == first[3] == first[7] == first[11]
-    assert first[2] == first[9]
-    assert (folds_of(positions, folds=5, seed=2) != folds).any()
+    positions = LabelledPositions({**few.columns, "links": pairs}, few.digest)
+    problem, problems = few.columns["problem"], range(few.problems)
+
+    def by_problem(positions: LabelledPositions, seed: int) -> str:
+        folds = folds_of(positions, folds=5, seed=seed)
+        (same,) = {len(np.unique(folds[problem == number])) for number in problems}
+        assert same == 1
+        return "".join(str(folds[problem == number][0]) for number in problems)
+
+    assert by_problem(few, 1) == "4321144314000203034311"
+    assert by_problem(positions, 1) == "1341144114010203034311"
+    assert by_problem(few, 2) == "2432000443324020320413"
+    single = folds_of(few, by="position")
+    assert np.bincount(single).tolist() == [26, 26, 33, 33, 30]
+    assert any(len(np.unique(single[problem == number])) > 1 for number in problems)
 
 
-@pytest.mark.slow
 def test_policy_targets_share_alike_among_moves_that_succeed() -> None:
-    places = np.full((3, 64), -1, np.int16)
+    places = np.full((4, 64), -1, np.int16)
     places[:, :3] = (4, 0, 8)
-    best = np.array([0b101, 1 << PASS, 0], np.uint64)
-    targets = policy_targets(best, places, 3)
-    assert targets[0, [4, 8]].tolist() == [0.5, 0.5]
-    assert (targets[1:, -1] == 1).all()
-    assert np.allclose(targets.sum(1), 1)
+    best = np.array([0b101, 0b010, 1 << PASS, 0b1000], np.uint64)  # the last is beyond the window
+    expected = np.zeros((4, 10))
+    expected[0, [4, 8]], expected[1, 0], expected[2:, -1] = 0.5, 1, 1
+    assert policy_targets(best, places, 3).tolist() == expected.tolist()
 
 
-@pytest.mark.slow
-def test_invalid_positions_are_refused(tmp_path: Path) -> None:
-    small_set(tmp_path, positions=50)
-    shard = tmp_path / "000000"
-    wrong = np.array(np.load(shard / "attackers.npy"))
-    wrong[0] = np.uint64(1 << 62)  # beyond every zone
-    np.save(shard / "attackers.npy", wrong)
-    manifest = json.loads((shard / "manifest.json").read_text())
-    digest = hashlib.sha256((shard / "attackers.npy").read_bytes()).hexdigest()
-    manifest["columns"]["attackers"]["sha256"] = digest
-    (shard / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(DataError, match="invalid positions"):
+def test_invalid_positions_are_refused(few: LabelledPositions) -> None:
+    c, last = few.columns, few.problems
+    beyond = np.uint64(1 << 62)
+    wrong: list[tuple[str, int | tuple[int, int], Any]] = [
+        *(("problem", 0, -1), ("problem", 0, last), ("side", 0, 2), ("safe", 0, -1)),
+        *(("attackers", 0, beyond), ("attackers", 0, c["defenders"][0]), ("defenders", 0, 0)),
+        *(("size", 0, 0), ("words", (1, 64), 1), ("words", (1, 5), beyond)),
+        *(("words", (1, 65), beyond), ("words", (1, 66), c["words"][1, 66] | beyond)),
+        *(("words", (1, 66), 0), ("words", (1, 66), 3)),
+    ]
+    labelled_positions._check(Path("set"), c)
+    for name, place, value in wrong:
+        changed = c[name].copy()
+        changed[place] = value
+        with pytest.raises(
+            DataError, match=r"^set: contains invalid positions; make the set again"
+        ):
+            labelled_positions._check(Path("set"), {**c, name: changed})
+    for link in ((0, -1), (0, last)):
+        with pytest.raises(DataError, match="invalid positions"):
+            labelled_positions._check(Path("set"), {**c, "links": np.array([link], np.int32)})
+
+
+def test_a_set_that_cannot_be_made_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(DataError, match=f"^{tmp_path}: contains no positions; make some with: "):
         LabelledPositions.open(tmp_path)
+    small_set(tmp_path, positions=1)
+    other = SETTINGS.model_copy(update={"seed": 6})
+    with pytest.raises(DataError, match=f"^{tmp_path}: holds a set with other settings; give anot"):
+        make_set(tmp_path, settings=other, positions=100)
+    monkeypatch.setattr(position_sets, "_BARREN_JOBS", 3)
+    monkeypatch.setattr(position_sets, "label", lambda *_settings, **_job: [])
+    with pytest.raises(DataError, match=": 96 random problems gave no new position: raise --most"):
+        small_set(tmp_path, positions=100)
+    file = tmp_path / "none.sgf"
+    file.write_text("(;SZ[9]AB[aa])")
+    with pytest.raises(DataError, match=f"^{file}: contains no problem; give random, shipped, or"):
+        network_commands.make(MakingSettings(problems=str(file)), tmp_path, 1, 1)
