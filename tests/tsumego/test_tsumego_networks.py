@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from tests.tsumego.small_nets import small_net, small_set
 
 torch = pytest.importorskip("torch")
 
 from miai.errors import WeightsError  # noqa: E402
+from miai_go.errors import TrainingError  # noqa: E402
 from miai_go.learning.training.run_folder import TrainingPlan, load_plan  # noqa: E402
-from miai_go.nets.network import tensors_of  # noqa: E402
-from miai_go.tsumego.data.labelled_positions import LabelledPositions  # noqa: E402
+from miai_go.nets.network import Outputs, tensors_of  # noqa: E402
+from miai_go.tsumego.commands import network_commands  # noqa: E402
+from miai_go.tsumego.data.labelled_positions import (  # noqa: E402
+    LabelledPositions,
+    folds_of,
+    policy_targets,
+)
+from miai_go.tsumego.networks import accuracy, net_training  # noqa: E402
 from miai_go.tsumego.networks.accuracy import (  # noqa: E402
+    LifeMeasures,
     answering,
     area,
     majority_accuracy,
+    measure,
     measure_file,
 )
 from miai_go.tsumego.networks.array_nets import read_array_net  # noqa: E402
 from miai_go.tsumego.networks.net_files import (  # noqa: E402
+    HeldOut,
     load_net,
     quantize_net,
     save_net,
@@ -50,6 +64,30 @@ checkpoint_every = 60
 log_every = 60
 measure_every = 120
 """
+TABLES = """\
+one.safetensors: positions 2  accuracy 0.5  balanced 0.5  auc 1  error 0.1972  majority 0.5  move 0.5
+two.safetensors: positions 3  accuracy 0.6667  balanced 0.75  auc 1  error 0.23  majority 0.6667  move 1
+together: positions 5  accuracy 0.6  balanced 0.5833  auc 0.6667  error 0.2169  majority 0.6  move 0.6667
+calibration error 0.2440
+more common answer per first mover: 75.0%
+
+by first mover
+        first      positions       accuracy       balanced            auc          error       majority           move
+     attacker              2            0.5            0.5              1         0.1972            0.5            0.5
+     defender              3        0.66667           0.75              1           0.23        0.66667              1
+
+by empty points of the zone
+        empty      positions       accuracy          error       majority           move       balanced            auc
+            5              2            0.5           0.25              1              1            nan            nan
+            6              3        0.66667         0.1948        0.66667            0.5           0.75            0.5
+
+calibration
+         told           safe      positions
+          0.2              0              1
+          0.3              1              1
+         0.61            0.5              2
+          0.9              1              1
+"""  # noqa: E501
 
 
 def plan_of(config: Path, out: Path, *assignments: str) -> TrainingPlan[TsumegoConfig]:
@@ -67,6 +105,240 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def positions(folder: Path) -> LabelledPositions:
     return LabelledPositions.open(folder)
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("few") / "set"
+    small_set(path, positions=100)
+    return path
+
+
+def held_out_net(path: Path, positions: LabelledPositions, *, data: str = "") -> Path:
+    net, held = small_net(width=8), HeldOut(folds=3, fold=1, seed=2)
+    header = {"data": data or positions.digest, "held_out": held}
+    save_net(path, tensors_of(net.network), net.header.model_copy(update=header))
+    return path
+
+
+def life_measures(rows: slice = slice(None)) -> LifeMeasures:
+    return LifeMeasures(
+        chance=np.array([0.9, 0.62, 0.3, 0.2, 0.6])[rows],
+        safe=np.array([1, 0, 1, 0, 1], bool)[rows],
+        side=np.array([0, 0, 1, 1, 1], np.int8)[rows],
+        empty=np.array([5, 6, 5, 6, 6])[rows],
+        needed=np.array([1, 1, 0, 0, 1], bool)[rows],
+        solved=np.array([1, 0, 0, 0, 1], bool)[rows],
+    )
+
+
+def test_measures_are_those_worked_out_by_hand() -> None:
+    measures = life_measures()
+    assert measures.figures() == pytest.approx(
+        {
+            "positions": 5,
+            "accuracy": 3 / 5,
+            "balanced": (2 / 3 + 1 / 2) / 2,
+            "auc": 4 / 6,
+            "error": (0.1**2 + 0.62**2 + 0.7**2 + 0.2**2 + 0.4**2) / 5,
+            "majority": 3 / 5,
+            "move": 2 / 3,
+        }
+    )
+    assert list(life_measures(slice(3, 4)).figures()) == [
+        *("positions", "accuracy", "error", "majority")
+    ]
+    assert measures.calibration() == [
+        {"told": 0.2, "safe": 0.0, "positions": 1},
+        {"told": 0.3, "safe": 1.0, "positions": 1},
+        {"told": 0.61, "safe": 0.5, "positions": 2},
+        {"told": 0.9, "safe": 1.0, "positions": 1},
+    ]
+    assert measures.calibration_error() == pytest.approx((0.2 + 0.7 + 2 * 0.11 + 0.1) / 5)
+
+
+def test_networks_are_measured_with_whole_tables(
+    few: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    positions = LabelledPositions.open(few)
+    weights = [
+        held_out_net(tmp_path / "one.safetensors", positions),
+        held_out_net(tmp_path / "two.safetensors", positions, data="another"),
+    ]
+    asked = []
+
+    def told(path: Path, _positions: Any, *, views: int, limit: int | None) -> LifeMeasures:
+        asked.append((views, limit))
+        return life_measures(slice(2) if path == weights[0] else slice(2, None))
+
+    monkeypatch.setattr(accuracy, "measure_file", told)
+    network_commands.evaluate(weights, few, views=2, positions=7)
+    network_commands.evaluate(weights, few, as_json=True)
+    assert asked == [(2, 7), (2, 7), (1, None), (1, None)]
+    out, error = capsys.readouterr()
+    text, _, message = out.partition("{")
+    assert text == TABLES
+    parts, whole = [life_measures(rows) for rows in (slice(2), slice(2, None))], life_measures()
+    assert json.loads("{" + message) == {
+        **whole.figures(),
+        "calibration_error": whole.calibration_error(),
+        "folds": [part.figures() for part in parts],
+        "baseline_majority": 0.75,
+        "by_first": whole.by_side(),
+        "by_empty": whole.by_size(),
+        "calibration": whole.calibration(),
+    }
+    assert error == 2 * (
+        f"{weights[1]}: trained on the set another, but {few} is {positions.digest}; held-out "
+        "positions may have been training positions\n"
+    )
+
+
+def test_a_network_is_asked_in_every_view_but_for_its_move(
+    few: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    positions = LabelledPositions.open(few)
+    header = small_net(width=8).header
+    rows = np.arange(len(positions))[::-1]
+    best = positions.columns["best"][rows]
+    monkeypatch.setattr(accuracy, "BATCH", 100)
+    asked: list[NDArray[np.uint8]] = []
+
+    def answer(planes: NDArray[np.uint8]) -> Outputs:
+        number, turn = divmod(len(asked), 2)
+        part = slice(100 * number, 100 * number + 100)
+        views = positions.views(rows[part], planes=header.planes, window=11, turn=turn)
+        assert np.array_equal(planes, views.planes)
+        asked.append(planes)
+        right = policy_targets(best[part], views.places, 11) - turn  # wrong in the second view
+        value = torch.full((len(planes),), (1.0, -0.5, 0.0, -1.0)[2 * number + turn])
+        return Outputs(policy=torch.from_numpy(right), value=value)
+
+    measures = measure(answer, header, positions, rows, views=2)
+    assert len(asked) == 4
+    assert measures.chance.tolist() == [0.625] * 100 + [0.25] * 48
+    assert measures.needed.tolist() == [0 < move < 1 << 63 for move in best.tolist()]
+    assert measures.solved.tolist() == measures.needed.tolist()
+    assert measures.safe.tolist() == positions.safe()[::-1].tolist()
+    assert measures.side.tolist() == positions.columns["side"][::-1].tolist()
+    assert measures.empty.tolist() == positions.empty_points()[::-1].tolist()
+
+
+def test_the_held_out_part_is_measured(few: Path, tmp_path: Path) -> None:
+    positions = LabelledPositions.open(few)
+    path = held_out_net(tmp_path / "net.safetensors", positions)
+    net = load_net(path)
+    out = np.flatnonzero(folds_of(positions, folds=3, seed=2) == 1)
+    side, safe = positions.columns["side"], positions.safe()
+    right = 0
+    for row in out.tolist():
+        others = [r for r in range(len(positions)) if r not in out and side[r] == side[row]]
+        right += (sum(safe[others]) * 2 >= len(others)) == safe[row]
+    assert majority_accuracy(positions, net.header) == right / len(out)
+    answers = answering(net.network)
+    whole = measure(answers, net.header, positions, out)
+    assert measure_file(path, positions).line() == whole.line()
+    limited = measure_file(path, positions, limit=9)
+    picks = np.sort(np.random.default_rng(0).choice(len(out), 9, replace=False))
+    assert limited.line() == whole.only(np.isin(np.arange(len(out)), picks)).line()
+    open_header = net.header.model_copy(update={"held_out": None})
+    assert majority_accuracy(positions, open_header) == (63 + 48) / 148
+
+
+def test_bits_are_measured_and_written(
+    few: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    positions = LabelledPositions.open(few)
+    path = held_out_net(tmp_path / "net.safetensors", positions)
+    small = tmp_path / "small.safetensors"
+    with pytest.raises(WeightsError, match=r"^nothing to do: give --out for a file, --data for"):
+        network_commands.quantize(path)
+    network_commands.quantize(path, small, 4, few, positions=9, as_json=True)
+    message = json.loads(capsys.readouterr().out)
+    table = message.pop("table")
+    assert message == {"file": "small.safetensors", "bits": 4, "bytes": small.stat().st_size}
+    sizes = {32: 59244, 8: 15920, 7: 14096, 6: 12264, 5: 10432, 4: 8592, 3: 6768, 2: 4936}
+    assert {row["bits"]: row["size"] for row in table} == sizes
+    assert table[0]["figures"] == measure_file(path, positions, limit=9).figures()
+    assert table[5]["figures"] == measure_file(small, positions, limit=9).figures()
+    network_commands.quantize(path, small, 4, few, positions=0)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "bits per weight"
+    assert lines[-1] == f"{small}: 4 bits per weight, {small.stat().st_size} bytes"
+    assert lines[2].split()[:3] == ["bits", "bytes", "positions"]
+    held_out = len(measure_file(path, positions).safe)
+    rows = [[int(word) for word in line.split()[:3]] for line in lines[3:-1]]
+    assert rows == [[bits, size, held_out] for bits, size in sizes.items()]
+    with pytest.raises(WeightsError, match=f"^{path}: the network has 4 bits per weight already"):
+        network_commands.quantize(small, path)
+
+
+def test_lessons_depend_on_their_step_alone(few: Path, tmp_path: Path) -> None:
+    config = tmp_path / "net.toml"
+    config.write_text(CONFIG.format(folder=few))
+    plan = plan_of(config, tmp_path / "run", "planes.window=9", "run.seed=4")
+    positions = LabelledPositions.open(few)
+    header = net_training._header(plan.config, positions)
+    train, held = net_training._split(positions, header, str(few))
+    assert np.array_equal(held, np.flatnonzero(folds_of(positions) == 0))
+    assert sorted([*train, *held]) == list(range(len(positions)))
+
+    def lessons(first: int) -> Any:
+        return net_training._lessons(plan.config, positions, train, first=first)
+
+    one, two, three, four = islice(lessons(0), 4)  # an epoch has two, and positions to spare
+    (later,) = islice(lessons(3), 1)
+    assert all(np.array_equal(getattr(later, n), getattr(four, n)) for n in ("planes", "policy"))
+    assert len(train) // 64 == 2
+    for step, lesson in enumerate((one, two, three, four)):
+        epoch, number = divmod(step, 2)
+        order = np.random.default_rng((4, epoch)).permutation(train)
+        rows = order[64 * number : 64 * number + 64]
+        assert lesson.value.tolist() == [1 if safe else -1 for safe in positions.safe()[rows]]
+        rng = np.random.default_rng((4, epoch, number))
+        views = positions.views(rows, planes="extended", window=9, rng=rng)
+        assert np.array_equal(lesson.planes, views.planes)
+        targets = policy_targets(positions.columns["best"][rows], views.places, 9)
+        assert np.array_equal(lesson.policy, targets)
+
+
+def test_a_short_training_is_noted_whole(
+    few: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config, out = tmp_path / "net.toml", tmp_path / "run"
+    folder = shutil.copytree(few, tmp_path / "set")
+    config.write_text(CONFIG.format(folder=folder))
+    short = ["run.steps=2", "network.parameters={width=8}", "run.licence='CC0-1.0'"]
+    network_commands.train(config, out, short)
+    printed, error = capsys.readouterr()
+    weights = out / "checkpoints" / "step-000000002" / "weights.safetensors"
+    positions = LabelledPositions.open(folder)
+    held_out = measure_file(weights, positions).line()
+    assert printed == f"held out: {held_out}\nweights: {weights}\n"
+    assert error == (
+        f"run folder: {out}; stop with Ctrl-C, the same command resumes\n"
+        f"144 positions, 4 held out; 21587 weights; 2 steps\n  held out: {held_out}\n"
+    )
+    header = load_net(weights).header
+    (record,) = header.history
+    assert (record.steps, record.data) == (2, f"144 positions, {positions.digest}")
+    assert (header.licence, header.held_out, header.data) == (
+        *("CC0-1.0", HeldOut(), positions.digest),
+    )
+    plan = plan_of(config, out, *short, "run.steps=4")
+    small_set(folder, positions=150)
+    with pytest.raises(TrainingError, match=r"was trained on another set than .* is now, whose"):
+        train_net(plan)
+    wrong = {
+        "data.folds=1000": "has too few problems for 1000 folds: one side is empty",
+        "data.fold=5": "data.fold = 5: there are folds 0 to 4",
+    }
+    for setting, message in wrong.items():
+        with pytest.raises(TrainingError, match=message):
+            train_net(plan_of(config, tmp_path / setting, *short, setting))
 
 
 @pytest.mark.slow
@@ -113,7 +385,6 @@ def test_the_config_of_the_zone_makes_a_network_that_kernels_evaluate(
     np.testing.assert_allclose(values, outputs.value.numpy(), atol=1e-4)
 
 
-@pytest.mark.slow
 def test_the_area_is_the_share_of_pairs_in_order() -> None:
     rng = np.random.default_rng(0)
     chance = np.round(rng.random(60), 1)
@@ -126,7 +397,6 @@ def test_the_area_is_the_share_of_pairs_in_order() -> None:
     assert area(chance, safe) == pytest.approx(np.mean(pairs))
 
 
-@pytest.mark.slow
 def test_changed_weights_are_refused(tmp_path: Path) -> None:
     net = small_net(width=8)
     path = tmp_path / "net.safetensors"
