@@ -96,37 +96,3 @@ def test_predict_follows_the_main_line(app: typer.Typer, weights: Path, tmp_path
     assert len(json.loads(run(app, *arguments, 1))) == 4
     with pytest.raises(MiaiError, match="1 moves"):
         run(app, *arguments, 2)
-
-
-@pytest.mark.slow
-def test_the_commands_go_from_problems_to_a_picture(app: typer.Typer, tmp_path: Path) -> None:
-    made, runs = tmp_path / "set", tmp_path / "run"
-    run(
-        *(app, "data", "make", "--out", made, "--positions", 300, "--workers", 1),
-        *("--least-empty", 5, "--most-empty", 6, "--boards", 5),
-    )
-    message = json.loads(run(app, "data", "show", made, "--json"))
-    assert message["positions"] >= 300
-    config = Path("configs/tsumego-zone.toml")
-    settings = ("run.steps=4", f"data.folder={made}", "network.parameters={width=16,height=1}")
-    setting = [word for s in settings for word in ("--set", s)]
-    printed = run(app, "train", config, "--out", runs, *setting)
-    weights = Path(printed.strip().rpartition("weights: ")[2])
-    measured = json.loads(run(app, "eval", weights, "--data", made, "--json"))
-    assert measured["positions"] < message["positions"]
-    assert {"accuracy", "balanced", "auc", "baseline_majority"} <= set(measured)
-    run(
-        *(app, "data", "make", "--out", made, "--positions", message["positions"] + 1),
-        *("--least-empty", 5, "--most-empty", 6, "--boards", 5, "--workers", 1),
-    )
-    arguments = ["eval", str(weights), "--data", str(made)]
-    grown = CliRunner().invoke(app, arguments, catch_exceptions=False)
-    assert "held-out positions may have been training positions" in grown.stderr
-    small = tmp_path / "small.safetensors"
-    table = json.loads(
-        run(app, "quantize", weights, "--out", small, "--data", made, "--json", "--bits", 4)
-    )
-    assert [row["bits"] for row in table["table"]] == [32, 8, 7, 6, 5, 4, 3, 2]
-    file = tmp_path / "corner.sgf"
-    file.write_text(SGF)
-    assert "lives with" in run(app, "predict", file, "--weights", small)
