@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
 from tests.go_learning.go_networks_small import (
+    HISTORY,
     NETWORKS,
+    PLANES,
     SIZE,
     random_planes,
     small_file,
@@ -21,12 +25,21 @@ from tests.go_learning.go_networks_small import (
 from miai.errors import WeightsError
 from miai_go.errors import InferenceError
 from miai_go.nets import onnx_export
+from miai_go.nets import oracle as oracles
+from miai_go.nets.encoder import load_encoder
 from miai_go.nets.inference import Ensemble, export_beside, load_oracle, prefers_int8
-from miai_go.nets.network import encoder_of, load_weights, save_weights
+from miai_go.nets.network import (
+    INPUT,
+    PRECISION_KEY,
+    WeightsHeader,
+    encoder_of,
+    load_weights,
+    save_weights,
+)
 from miai_go.nets.network_parameters import Precision
 from miai_go.nets.onnx_export import export_onnx
 from miai_go.nets.onnx_oracle import OnnxOracle
-from miai_go.nets.oracle import Answers, Oracle
+from miai_go.nets.oracle import Answers, NetworkOracle, Oracle
 from miai_go.nets.torch_oracle import TorchOracle
 
 ROUNDING = 2e-5
@@ -93,7 +106,6 @@ def single(oracle: Oracle, planes: NDArray[np.uint8]) -> Answers:
     return Answers(*joined)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", NETWORKS)
 def test_torch_gives_the_network_s_answers(name: str, tmp_path: Path) -> None:
     path = small_file(tmp_path / "net.safetensors", name)
@@ -113,7 +125,6 @@ def test_a_batch_gives_what_single_positions_give(path: Path, onnx_path: Path) -
         assert distance(oracle.infer(planes), single(oracle, planes)) < ROUNDING
 
 
-@pytest.mark.slow
 def test_bf16_is_near_fp32(path: Path) -> None:
     planes = random_planes(32, seed=4)
     exact = load_oracle(path, precision="fp32").infer(planes)
@@ -290,3 +301,153 @@ def test_biases_make_up_for_the_rounding_of_weights(
     corrected = np.abs(mean_errors()).mean()
     monkeypatch.setattr(onnx_export, "_correct_biases", lambda *_models: None)
     assert corrected < 0.7 * np.abs(mean_errors()).mean()
+
+
+def drawn_model(rng: np.random.Generator) -> tuple[Any, list[NDArray[np.float32]]]:
+    """Return a model of two convolutions, with traces like those of torch; and its weights."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    shapes = ((3, PLANES, 3, 3), (3,), (1, 3, 1, 1), (1,))
+    tensors = [rng.normal(size=shape).astype(np.float32) for shape in shapes]
+    names = ("w1", "b1", "w2", "b2")
+    nodes = [
+        helper.make_node("Cast", [INPUT], ["x"], name="cast", to=TensorProto.FLOAT),
+        helper.make_node("Conv", ["x", "w1", "b1"], ["y"], name="first", pads=[1, 1, 1, 1]),
+        helper.make_node("Relu", ["y"], ["z"], name="relu"),
+        helper.make_node("Conv", ["z", "w2", "b2"], ["out"], name="last", doc_string="/here"),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "drawn",
+        [helper.make_tensor_value_info(INPUT, TensorProto.UINT8, ["n", PLANES, SIZE, SIZE])],
+        [helper.make_tensor_value_info("out", TensorProto.FLOAT, ["n", 1, SIZE, SIZE])],
+        [numpy_helper.from_array(*pair) for pair in zip(tensors, names, strict=True)],
+        doc_string="/here",
+        value_info=[helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+    )
+    graph.node[0].metadata_props.add(key="trace", value="/here")
+    opsets = [helper.make_opsetid("", 18)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=10), tensors
+
+
+def test_int8_keeps_mean_outputs_and_the_last_convolution(monkeypatch: pytest.MonkeyPatch) -> None:
+    onnx = pytest.importorskip("onnx")
+    model, tensors = drawn_model(np.random.default_rng(1))
+    w1, b1, w2, b2 = map(torch.from_numpy, tensors)
+    games = [random_planes(count, seed=count) for count in (100, 30)]
+    inner = torch.conv2d(torch.from_numpy(np.concatenate(games)).float(), w1, b1, padding=1)
+    right = {"y": inner, "out": torch.conv2d(inner.relu(), w2, b2)}
+
+    def errors(model: Any) -> list[float]:
+        means = onnx_export._mean_outputs(model, list(right), games)
+        return [float(np.abs(means[n] - t.mean((0, 2, 3)).numpy()).max()) for n, t in right.items()]
+
+    assert max(errors(model)) < 1e-6
+    quantised = onnx_export._quantized(model, games)
+    assert [list(node.input)[1:] for node in quantised.graph.node if node.op_type == "Conv"] == [
+        ["w1_DequantizeLinear_Output", "b1"],
+        ["w2", "b2"],
+    ]
+    arrays = {t.name: onnx.numpy_helper.to_array(t) for t in quantised.graph.initializer}
+    assert arrays["w1_quantized"].dtype == np.int8
+    assert np.abs(arrays["w1_quantized"]).max() <= 64  # seven bits
+    assert arrays["w1_scale"].shape == (3,)
+    assert 0 < errors(quantised)[0] < 1e-4
+    monkeypatch.setattr(onnx_export, "_correct_biases", lambda *_models: None)
+    assert errors(onnx_export._quantized(model, games))[0] > 5e-4
+    with pytest.raises(WeightsError, match=r"^the network cannot be quantised: .*; use fp32$"):
+        onnx_export._quantized(model, [])
+
+
+def test_a_model_has_its_header_and_no_traces(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    onnx = pytest.importorskip("onnx")
+    weights, (model, _tensors) = load_weights(path), drawn_model(np.random.default_rng(1))
+    onnx_export._strip(model.graph)
+    assert not list(model.graph.value_info)
+    assert b"here" not in model.SerializeToString()
+    asked: list[tuple[int, int]] = []
+
+    def games(_weights: Any, _encoder: Any, positions: int, *, seed: int) -> NDArray[np.uint8]:
+        asked.append((positions, seed))
+        return random_planes(positions, seed=seed)
+
+    monkeypatch.setattr(onnx_export, "_traced", lambda _weights, _encoder: model)
+    monkeypatch.setattr(onnx_export, "own_games", games)
+    names: list[Literal["fp32", "int8"]] = ["fp32", "int8"]
+    for precision in names:
+        target = tmp_path / "new" / f"{precision}.onnx"
+        header = export_onnx(weights, target, precision=precision, positions=70, seed=5)
+        assert header == weights.header
+        written = {p.key: p.value for p in onnx.load(target).metadata_props}
+        assert written == {WeightsHeader.KEY: header.to_json(), PRECISION_KEY: precision}
+    assert asked == [(70, 5)]
+
+
+def test_a_network_s_own_games_are_legal_and_begin_again(path: Path) -> None:
+    weights, encoder = load_weights(path), load_encoder("zero", SIZE, {"history": HISTORY})
+    planes = onnx_export.own_games(weights, encoder, 33, seed=1)
+    assert planes.shape == (64, PLANES, SIZE, SIZE)
+    assert not planes[:32, :2].any()
+    assert planes[32:, :2].any((1, 2, 3)).sum() > 24  # the others passed
+    chances = onnx_export._chances(weights, encoder, planes)
+    policy = own_answers(path, planes).policy
+    assert policy is not None
+    powers = np.exp(policy.astype(np.float64))
+    np.testing.assert_allclose(chances, powers / powers.sum(1, keepdims=True), atol=1e-6)
+    header = weights.header.model_copy(update={"outputs": ("value",)})
+    evenly = replace(weights, header=header)
+    assert (onnx_export._chances(evenly, encoder, planes) == 1 / 26).all()
+    planes = onnx_export.own_games(evenly, encoder, 40 * 32, seed=1)
+    stones = planes[:, :2].sum((1, 2, 3)).reshape(40, 32)
+    assert stones.sum(1)[:6].tolist() == [0, 29, 60, 91, 121, 149]
+    assert (stones == 0).sum(1)[-4:].tolist() == [3, 0, 17, 0]  # after 37 moves in most games
+
+
+class Told(NetworkOracle):
+    """Answers, or fails with, what it is told."""
+
+    def __init__(self, *told: Answers | Exception) -> None:
+        header = small_header().model_copy(update={"outputs": ("policy", "value")})
+        super().__init__(header, load_encoder("zero", SIZE, {"history": HISTORY}), where="net")
+        self._told = iter(told)
+
+    def _run(self, batch: NDArray[np.uint8]) -> Answers:
+        told = next(self._told)
+        if isinstance(told, Exception):
+            raise told
+        return told
+
+
+def numbered(count: int, moves: int = 26) -> Answers:
+    policy = np.full((count, moves), count, np.float32)
+    return Answers(policy=policy, value=np.arange(count, dtype=np.float32))
+
+
+def test_batches_are_joined_and_what_is_wrong_with_one_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    planes = random_planes(5, seed=1)
+    monkeypatch.setattr(oracles, "MAX_BATCH", 2)
+    oracle = Told(numbered(2), numbered(2), numbered(1))
+    policy, value, *others = oracle.infer(planes)
+    assert policy is not None
+    assert value is not None
+    assert policy.tolist() == [[n] * 26 for n in (2, 2, 2, 2, 1)]
+    assert (value.tolist(), others) == ([0, 1, 0, 1, 0], [None, None])
+    assert oracle.statistics() == {"positions": 5, "batches": 3, "mean_batch": 5 / 3}
+    nan = numbered(2)._replace(value=np.array([0, np.nan], np.float32))
+    wrong: dict[str, Answers | Exception] = {
+        "net: failed on 2 positions: ValueError": ValueError(),
+        "net: failed on 2 positions: so": ValueError("so\nand so"),
+        "net: its value is not finite; the weights are damaged: train them again, or go back to an "
+        "earlier checkpoint": nan,
+        "net: its policy for 2 positions on 5x5 has shape (2, 25), not (2, 26): use another file, "
+        "or export it again": numbered(2, 25),
+        "net: its value for 2 positions on 5x5 has shape None, not (2,): use another file, or "
+        "export it again": numbered(2)._replace(value=None),
+    }
+    for message, told in wrong.items():
+        with pytest.raises(InferenceError, match=f"^{re.escape(message)}$"):
+            Told(told).infer(planes[:2])
