@@ -16,6 +16,7 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
+from tests.expected import assert_expected
 from tests.go_learning.go_networks_small import write_tower
 from tests.go_learning.go_training_games import SIZE, Interrupting
 
@@ -139,40 +140,26 @@ def same_tensors(first: Path, second: Path) -> bool:
     return a.keys() == b.keys() and all(a[k].tobytes() == b[k].tobytes() for k in a)
 
 
-def notes(printed: str) -> list[str]:
-    """Return the lines of a training, without what depends on time and place."""
-    lines = [line for line in printed.splitlines() if not line.startswith("run folder: ")]
-    return [re.sub(r"games_a_second [\d.]+  ", "", line) for line in lines]
+def assert_notes(name: str, printed: str, folder: Path) -> None:
+    """Check what a training prints, but for what depends on time."""
+    text = re.sub(r"games_a_second [\d.]+  ", "", printed)
+    assert_expected(f"training/{name}.txt", text.replace(str(folder), ""))
 
 
 def test_from_policies_to_play(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     policy = write_tower(tmp_path / "policy.safetensors", SIZE, {})
     config = written(tmp_path / "rl.toml", REINFORCE.format(start=policy))
     train_rl(config, tmp_path / "rl")
-    out, error = capsys.readouterr()
+    assert_notes("rl", "".join(capsys.readouterr()), tmp_path)
     reinforced = tmp_path / "rl" / "checkpoints" / "step-000000003" / "weights.safetensors"
-    assert out == f"rounds: 3, steps: 3\nweights: {reinforced}\n"
-    assert notes(error) == [
-        "[1/3] policy -0.0173  value 0.834  loss 0.817  rate 0.005  won 0.75  moves 16",
-        "[2/3] policy -0.014  value 0.965  loss 0.951  rate 0.01  won 0.75  moves 20",
-        "[3/3] policy 0.0202  value 1.01  loss 1.03  rate 0.01  won 0.5  moves 20",
-        "  against the initial weights: 50.0% of 2 games",
-    ]
     header = WeightsHeader.read(reinforced)
     assert header.history[-1].data == "games of its own, 4 a round"
     assert (header.history[-1].steps, header.history[-1].seed, header.komi) == (3, 5, (0.5, 0.5))
 
     config = written(tmp_path / "value.toml", VALUE.format(policy=policy, player=reinforced))
     train_value(config, tmp_path / "value")
-    out, error = capsys.readouterr()
+    assert_notes("value", "".join(capsys.readouterr()), tmp_path)
     valued = tmp_path / "value" / "checkpoints" / "step-000000010" / "weights.safetensors"
-    measured = "positions 5  top1 0  top5 0  cross_entropy 3.308  value_error 0.357  value_sign 1"
-    assert out == f"{measured}\nweights: {valued}\n"
-    assert notes(error) == [
-        *("8/12 games", "16/12 games"),
-        "11 games, 220 positions; 9483 weights; 10 steps",
-        f"  validation: {measured}",
-    ]
     shards = open_shards(tmp_path / "value" / "games")
     for shard in shards:  # one position of each game, and never the first two
         offsets = shard.columns["offsets"]
@@ -311,25 +298,9 @@ def test_a_gate_keeps_weights_that_do_not_win_from_playing(
         train_zero_by(
             config, run, [*settings, f"selfplay.rounds={rounds}", f"run.steps={2 * rounds}"]
         )
-    out, error = capsys.readouterr()
-    first, best = (run / "checkpoints" / f"step-00000000{n}/weights.safetensors" for n in (2, 4))
-    assert out == f"rounds: 1, steps: 2\nweights: {first}\nrounds: 3, steps: 6\nweights: {best}\n"
-    elo = "Elo in total (95 % interval of this rung: +-"
-    assert [re.sub("  policy .*  rate [\\d.]+", "", line) for line in notes(error)] == [
-        "[1/1] moves 16  black 1",
-        f"  2-0-0 against round 0: 280 {elo}528)",
-        "resuming after round 1 of 3",
-        "[2/3] moves 6.75  black 0.75  resign_wrong 1  gate 1",
-        f"  0-0-2 against round 1: 0 {elo}528)",
-        "[3/3] moves 5  black 1  resign_wrong 0  gate 0.5",
-        f"  1-0-1 against round 2: 0 {elo}393)",
-    ]
-    assert [line.rpartition(",")[0] for line in (run / "ladder.csv").read_text().split()] == [
-        "round,steps,against,wins,draws,losses,elo,margin,games",
-        "1,2,0,2,0,0,279.6,527.5,4",
-        "2,4,1,0,0,2,0.0,527.5,8",
-        "3,4,2,1,0,1,0.0,393.2,12",
-    ]
+    ladder = "\n".join(line.rpartition(",")[0] for line in (run / "ladder.csv").read_text().split())
+    assert_notes("zero", "".join([*capsys.readouterr(), ladder]), tmp_path)
+    assert_expected("training/ladder.svg", (run / "ladder.svg").read_text("utf-8"))
     newest = Checkpoints(run / "checkpoints").latest()
     assert newest is not None
     assert (newest.step, newest.state["best"], newest.state["recorded"]) == (6, 4, None)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.expected import assert_expected
 from tests.tsumego.small_nets import small_net, small_set
 
 torch = pytest.importorskip("torch")
@@ -64,30 +65,6 @@ checkpoint_every = 60
 log_every = 60
 measure_every = 120
 """
-TABLES = """\
-one.safetensors: positions 2  accuracy 0.5  balanced 0.5  auc 1  error 0.1972  majority 0.5  move 0.5
-two.safetensors: positions 3  accuracy 0.6667  balanced 0.75  auc 1  error 0.23  majority 0.6667  move 1
-together: positions 5  accuracy 0.6  balanced 0.5833  auc 0.6667  error 0.2169  majority 0.6  move 0.6667
-calibration error 0.2440
-more common answer per first mover: 75.0%
-
-by first mover
-        first      positions       accuracy       balanced            auc          error       majority           move
-     attacker              2            0.5            0.5              1         0.1972            0.5            0.5
-     defender              3        0.66667           0.75              1           0.23        0.66667              1
-
-by empty points of the zone
-        empty      positions       accuracy          error       majority           move       balanced            auc
-            5              2            0.5           0.25              1              1            nan            nan
-            6              3        0.66667         0.1948        0.66667            0.5           0.75            0.5
-
-calibration
-         told           safe      positions
-          0.2              0              1
-          0.3              1              1
-         0.61            0.5              2
-          0.9              1              1
-"""  # noqa: E501
 
 
 def plan_of(config: Path, out: Path, *assignments: str) -> TrainingPlan[TsumegoConfig]:
@@ -178,23 +155,10 @@ def test_networks_are_measured_with_whole_tables(
     network_commands.evaluate(weights, few, views=2, positions=7)
     network_commands.evaluate(weights, few, as_json=True)
     assert asked == [(2, 7), (2, 7), (1, None), (1, None)]
-    out, error = capsys.readouterr()
-    text, _, message = out.partition("{")
-    assert text == TABLES
-    parts, whole = [life_measures(rows) for rows in (slice(2), slice(2, None))], life_measures()
-    assert json.loads("{" + message) == {
-        **whole.figures(),
-        "calibration_error": whole.calibration_error(),
-        "folds": [part.figures() for part in parts],
-        "baseline_majority": 0.75,
-        "by_first": whole.by_side(),
-        "by_empty": whole.by_size(),
-        "calibration": whole.calibration(),
-    }
-    assert error == 2 * (
-        f"{weights[1]}: trained on the set another, but {few} is {positions.digest}; held-out "
-        "positions may have been training positions\n"
-    )
+    printed = "".join(capsys.readouterr())
+    for folder in (tmp_path, few.parent):
+        printed = printed.replace(str(folder), "")
+    assert_expected("tsumego/measured.txt", printed)
 
 
 def test_a_network_is_asked_in_every_view_but_for_its_move(
