@@ -32,7 +32,6 @@ from miai_go.nets.network import (
     INPUT,
     PRECISION_KEY,
     WeightsHeader,
-    encoder_of,
     load_weights,
     save_weights,
 )
@@ -279,28 +278,6 @@ def test_planes_that_do_not_fit_are_refused(path: Path, onnx_path: Path) -> None
                 oracle.infer(wrong)
     with pytest.raises(InferenceError, match="cannot be used"):
         load_oracle(path, device="cuda:99")
-
-
-@pytest.mark.slow
-def test_biases_make_up_for_the_rounding_of_weights(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """So errors of int8 cancel over positions that were not among those measured."""
-    weights = load_weights(path)
-    encoder = encoder_of(weights.header, where="")
-    planes = onnx_export.own_games(weights, encoder, 512, seed=9)
-    right = own_answers(path, planes)
-
-    def mean_errors() -> NDArray[np.float64]:
-        model = onnx_export.onnx_model(weights, precision="int8", positions=512)
-        answers = OnnxOracle(model.SerializeToString()).infer(planes)
-        names = ("policy", "ownership")
-        errors = [getattr(answers, name) - getattr(right, name) for name in names]
-        return np.concatenate([error.mean(axis=0).ravel() for error in errors])
-
-    corrected = np.abs(mean_errors()).mean()
-    monkeypatch.setattr(onnx_export, "_correct_biases", lambda *_models: None)
-    assert corrected < 0.7 * np.abs(mean_errors()).mean()
 
 
 def drawn_model(rng: np.random.Generator) -> tuple[Any, list[NDArray[np.float32]]]:

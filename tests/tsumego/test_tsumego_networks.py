@@ -73,18 +73,6 @@ def plan_of(config: Path, out: Path, *assignments: str) -> TrainingPlan[TsumegoC
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("nets") / "set"
-    small_set(path, positions=1500)
-    return path
-
-
-@pytest.fixture(scope="module")
-def positions(folder: Path) -> LabelledPositions:
-    return LabelledPositions.open(folder)
-
-
-@pytest.fixture(scope="module")
 def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("few") / "set"
     small_set(path, positions=100)
@@ -306,36 +294,22 @@ def test_a_short_training_is_noted_whole(
 
 
 @pytest.mark.slow
-def test_training_learns_stops_and_goes_on_to_the_bit(folder: Path, tmp_path: Path) -> None:
+def test_training_learns(tmp_path: Path) -> None:
     config = tmp_path / "net.toml"
-    config.write_text(CONFIG.format(folder=folder))
-    whole = train_net(plan_of(config, tmp_path / "whole"))
-    resumed = tmp_path / "resumed"
-    shutil.copytree(tmp_path / "whole", resumed)
-    shutil.rmtree(resumed / "checkpoints" / "step-000000120")  # as if it was killed before it
-    again = train_net(plan_of(config, resumed))
-    for name, array in tensors_of(load_net(whole.weights).network).items():
-        assert (array == tensors_of(load_net(again.weights).network)[name]).all(), name
-    assert whole.measures.figures()["auc"] > 0.7
-    positions = LabelledPositions.open(folder)
-    measured = measure_file(whole.weights, positions)
-    assert measured.line() == whole.measures.line()
-    again = train_net(plan_of(config, tmp_path / "whole"))  # nothing is left to do
-    assert again.steps == whole.steps == 120
-    header = load_net(whole.weights).header
-    assert header.held_out is not None
-    assert header.data == positions.digest
-    assert 0.4 < majority_accuracy(positions, header) < 1
+    small_set(tmp_path / "set", positions=1500)
+    config.write_text(CONFIG.format(folder=tmp_path / "set"))
+    assert train_net(plan_of(config, tmp_path / "run")).measures.figures()["auc"] > 0.7
 
 
 @pytest.mark.slow
 def test_the_config_of_the_zone_makes_a_network_that_kernels_evaluate(
-    folder: Path, positions: LabelledPositions, tmp_path: Path
+    few: Path, tmp_path: Path
 ) -> None:
+    positions = LabelledPositions.open(few)
     plan = plan_of(
         Path("configs/tsumego-zone.toml"),
         tmp_path,
-        *(f"data.folder={folder}", "run.steps=8", "optimiser.batch=64"),
+        *(f"data.folder={few}", "run.steps=8", "optimiser.batch=64"),
     )
     learnt = train_net(plan)
     small = tmp_path / "small.safetensors"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import typer
+from tests.expected import assert_expected
 from tests.tsumego.drawn import second_line
 from tests.tsumego.tiny_zones import held_zone
 from typer.testing import CliRunner
@@ -15,6 +18,7 @@ from typer.testing import CliRunner
 from miai.errors import WeightsError
 from miai_go.rules.chains import chain_at, liberties_of
 from miai_go.tsumego.commands import network_commands, problem_commands, solve_command
+from miai_go.tsumego.components import OrderingPlan
 from miai_go.tsumego.kernels.traits import (
     ALWAYS,
     BANNED,
@@ -28,10 +32,11 @@ from miai_go.tsumego.kernels.traits import (
     TWO_LIBERTIES,
     traits_of_all,
 )
-from miai_go.tsumego.networks.ordering_training import Samples, sample
+from miai_go.tsumego.networks import ordering_training
+from miai_go.tsumego.networks.ordering_training import OrderingFit, Samples, learn, sample
 from miai_go.tsumego.problem_sgf import collection_sgf
 from miai_go.tsumego.shipped import ORDERING
-from miai_go.tsumego.solver.ordering_net import OrderingNet
+from miai_go.tsumego.solver.ordering_net import OrderingHeader, OrderingNet
 from miai_go.tsumego.solver.prover import ProofVerdict, Prover, ZonePosition
 
 torch = pytest.importorskip("torch")
@@ -59,35 +64,39 @@ def made_up(count: int, seed: int) -> Samples:
     )
 
 
-@pytest.mark.slow
 def test_traits_are_learnt_and_noted_in_the_weights() -> None:
-    from miai_go.tsumego.networks.ordering_training import learn
-
-    network, fit = learn(made_up(6_000, 1), seed=1, width=4, steps=1_300)
-    print(fit)
-    assert (fit.samples, fit.held_out) == (5_400, 600)
-    assert fit.right > 0.95 > 0.7 > fit.commoner
-    assert min(fit.proof, fit.disproof) > 0.95
-    new = made_up(500, 2)
+    samples = made_up(600, 1)
+    network, fit = learn(samples, seed=1, width=2, steps=60)
+    told = samples.zones % 10 == 0
+    outputs = np.empty((60, 3))
     for side in (0, 1):
-        x = new.traits[new.sides == side]
-        out = x @ network.linear[side]
-        out += np.maximum(x @ network.inner[side], 0) @ network.outer[side]
-        assert np.mean((out[:, 0] > 0) == new.captured[new.sides == side]) > 0.95
-        assert np.abs(out[:, 1] - new.powers[new.sides == side])[out[:, 0] > 0].mean() < 0.5
+        rows = samples.sides[told] == side
+        x = samples.traits[told][rows].astype(float)
+        inner = np.maximum(x @ network.inner[side], 0)
+        outputs[rows] = x @ network.linear[side] + inner @ network.outer[side]
+    captured, powers = samples.captured[told], samples.powers[told]
+    explained = [
+        1 - np.mean((outputs[rows, column] - powers[rows]) ** 2) / np.var(powers[rows])
+        for rows, column in ((captured, 1), (~captured, 2))
+    ]
+    right = np.mean((outputs[:, 0] > 0) == captured)
+    expected = OrderingFit(540, 60, right, 32 / 60, *explained)
+    assert asdict(fit) == pytest.approx(asdict(expected), rel=1e-3)
+    assert [fit.right, fit.proof, fit.disproof] == pytest.approx([0.9167, 0.1036, 0.067], abs=0.01)
 
 
-@pytest.mark.slow
-def test_samples_are_the_same_each_time_and_hold_what_searches_say() -> None:
-    first, again, other = (sample(300, seed=seed) for seed in (5, 5, 6))
-    assert np.array_equal(first.traits, again.traits)
-    assert np.array_equal(first.powers, again.powers)
-    assert not np.array_equal(first.traits[:100], other.traits[:100])
-    assert len(first) >= 300
-    assert len(np.unique(first.zones)) > 4
-    assert set(np.unique(first.sides)) == {0, 1}
-    assert 0.1 < first.captured.mean() < 0.9
-    assert 0 <= first.powers.min() < first.powers.max() <= np.log2(60_000)
+def test_samples_hold_what_searches_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ordering_training, "LEAST_EMPTY", 6)
+    monkeypatch.setattr(ordering_training, "MOST_EMPTY", 7)
+    done: list[int] = []
+    drawn = sample(200, seed=5, progress=done.append)
+    assert done == [60, 120, 180, 240]
+    columns = (drawn.zones, drawn.sides, drawn.captured, drawn.powers.round(3), drawn.traits)
+    rows = np.column_stack(columns)
+    lines = [" ".join(f"{value:.4g}" for value in row) for row in rows.tolist()]
+    assert_expected("tsumego/samples.txt", "\n".join(lines) + "\n")
+    advised = sample(200, seed=5, network=OrderingNet.read(ORDERING))
+    assert advised.powers.sum() < drawn.powers.sum()
 
 
 def test_positions_that_a_search_met_are_of_the_zone_and_the_root_is_among_them() -> None:
@@ -128,17 +137,29 @@ def test_traits_are_counted_as_on_the_board() -> None:
             assert out[0, trait] == (len(liberties & within) == count)
 
 
-@pytest.mark.slow
-def test_the_command_makes_a_network_that_can_be_read(tmp_path: Path) -> None:
-    app = typer.Typer()
-    network_commands.add_commands(app)
+def test_the_command_learns_from_the_last_two_rounds_with_a_network(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[int, int, bool]] = []
+
+    def sampled(count: int, *, seed: int, network: Any, progress: Any) -> Samples:
+        asked.append((count, seed, network is not None))
+        progress(count)
+        return made_up(600, seed)
+
+    monkeypatch.setattr(ordering_training, "sample", sampled)
+    plan = OrderingPlan(rounds=4, positions=1000, width=2, steps=20, seed=2)
     path = tmp_path / "net.safetensors"
-    words = ["ordering", "--rounds", "2", "--positions", "1000", "--steps", "50"]
-    done = CliRunner().invoke(app, [*words, "--width", "4", "--json", "--out", str(path)])
-    assert done.exit_code == 0, done.output
-    message = json.loads(done.stdout)
-    assert [fit["samples"] > 500 for fit in message["rounds"]] == [True, True]
-    assert OrderingNet.read(path).inner.shape == (2, TRAITS, 4)
+    for as_json in (False, True):
+        network_commands.ordering(plan, path, as_json=as_json)
+    assert asked == 2 * [(1000, 2000 + number, number > 1) for number in (1, 2, 3, 4)]
+    text, _, message = capsys.readouterr().out.partition("{")
+    assert_expected("tsumego/ordering.txt", text.replace(str(tmp_path), ""))
+    fits = json.loads("{" + message)["rounds"]
+    assert [fit["samples"] for fit in fits] == [540, 540, 1080, 1080]
+    (record,) = OrderingHeader.read_all(path)[0].history
+    command = "miai go tsumego ordering --rounds 4 --positions 1000 --width 2 --steps 20 --seed 2"
+    assert (record.command, record.seed) == (command, 2)
 
 
 def test_solve_asks_the_network_that_is_named(tmp_path: Path) -> None:
