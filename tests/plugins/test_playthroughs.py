@@ -19,6 +19,7 @@ import miai
 from miai import Game, PlayerView, State
 from miai.api import renderer_for
 from miai.pages.replay_frames import BeliefFollower
+from miai.plugins.loader import registry
 from miai.render import (
     AnnouncingRenderer,
     BeliefDrawingRenderer,
@@ -125,7 +126,25 @@ def test_a_game_tells_and_draws_what_was_read(
     file, chosen = FOLDER / f"{kind}.txt", CHOSEN.get(kind, "").split()
     parts = playthrough(name, parameters, [word.replace("_", " ") for word in chosen])
     text = "\n".join(parts).replace("><", ">\n<") + "\n"
+    as_it_was_read(file, text)
+
+
+def as_it_was_read(file: Path, text: str) -> None:
     if not file.exists():
         file.write_text(text)
         pytest.fail(f"{file.name} was not there and is written: read it")
     assert text == file.read_text()
+
+
+def test_parameters_have_the_defaults_and_bounds_that_were_read() -> None:
+    """Those of OpenSpiel's games are its own."""
+    pytest.importorskip("torch")  # some are read from modules that need it
+    lines = []
+    for kind, components in ((k, registry().components(k)) for k in registry().kinds):
+        for component in components:
+            if component.plugin not in ("openspiel", "hostile", "mischief"):
+                schema = component.load_parameters().model_json_schema()
+                for name, table in {"": schema, **schema.get("$defs", {})}.items():
+                    where = f"{kind} {component.name} {component.game or ''} {name}".strip()
+                    lines += [f"{where} {field}" for field in table.get("properties", {}).items()]
+    as_it_was_read(FOLDER / "parameters.txt", "".join(f"{line}\n" for line in lines))
