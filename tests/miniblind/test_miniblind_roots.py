@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.miniblind.twins import mini_rbc, value_by_definition
+from tests.plugins.test_playthroughs import as_it_was_read
 
 from miai.beliefs.problem import Root
 from miai_miniblind.mini_rbc import MiniRbc, MiniRbcProblem
 from miai_miniblind.phantom_lines import PhantomLinesProblem
-from miai_miniblind.roots import hard_roots, random_roots, won_roots
+from miai_miniblind.roots import ROOT_CLASSES, hard_roots, random_roots, won_roots
 from miai_miniblind.sub_hunt import SubHuntProblem
 
 PROBLEMS: dict[str, Any] = {
@@ -112,6 +114,23 @@ def test_seeds_reproduce_roots_and_fewer_are_the_first_of_more(problem: Any) -> 
         assert roots == draw(3, 1)
         assert roots[:2] == draw(2, 1)
         assert roots != draw(3, 2)
+
+
+def test_roots_and_what_actions_lead_to_are_as_they_were_read() -> None:
+    """Seeds stay good; the replies are those of the first state of each root."""
+    lines = []
+    for name, problem in [*PROBLEMS.items(), ("phantom_lines 4", PhantomLinesProblem(4))]:
+        for kind in ROOT_CLASSES:
+            for root in problem.roots(kind, 2, depth=1, seed=1):
+                public, hidden = root.public, root.hidden
+                lines.append(f"{name} {kind}: {public} {hidden}\n")
+                for action in problem.actions(public):
+                    replies = problem.replies(public, hidden[0], action)
+                    after = {problem.after(public, action, r.observation) for r in replies[:1]}
+                    cost = problem.cost(public, action)
+                    told = [(r.ends, r.value, r.observation, r.hidden) for r in replies]
+                    lines.append(f"  {action} costs {cost}: {told} {after}\n")
+    as_it_was_read(Path(__file__).with_name("roots.txt"), "".join(lines))
 
 
 def test_drawing_is_given_up_where_there_is_nothing_to_find() -> None:

@@ -8,23 +8,25 @@ import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.plugins.test_playthroughs import as_it_was_read
 from tests.rbc.games import rbc
 
 import miai
 from miai import ClockReading, TimeControl
 from miai.playing.match import InProcessSeat, SeatReply, play_game
 from miai.process.agent_process import AgentProcess
-from miai.record import GameRecord, Termination
+from miai.record import Termination
 from miai.record_reader import read_record
 from miai_rbc.agents.belief_agents import BeliefAgent, StrongAgent
 from miai_rbc.agents.choice import window_values
 from miai_rbc.belief import scans
 from miai_rbc.belief.belief import Stash
 from miai_rbc.belief.scans import CENTRES
-from miai_rbc.rules.actions import PASS, SENSE_NOTHING
+from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_name
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.game import RbcGame, RbcState
 
@@ -85,35 +87,35 @@ def test_whole_games_come_to_their_end(name: str, opponent: str) -> None:
         agents[0].close()
 
 
-@pytest.mark.parametrize("name", [*SMALL, "rbc-minimax"])
-def test_values_are_declared_as_centipawns(name: str) -> None:
-    game = rbc(full_turn_limit=4)
-    parameters = SMALL.get(name, {"depth": 1, "boards": 60, "senses": 2, "moves": 3})
-    agents = [miai.make_agent(name, game, **parameters) for _ in range(2)]
-    statistics = [move.statistics for move in miai.play(game, agents, seed=2).moves]
-    for made in agents:
-        made.close()
-    units = [entries["value_unit"] for entries in statistics if "value" in entries]
-    assert len(units) >= 4
-    assert set(units) == {"centipawns"}
+SEARCHING = {"senses": 2, "moves": 3, "boards": 60, "deep_boards": 8}
+PAIRS: list[tuple[tuple[str, dict[str, Any]], tuple[str, dict[str, Any]]]] = [
+    (
+        ("rbc-strong", {"limit": 512}),
+        ("rbc-seed", {"limit": 512, "scan": "entropy"}),
+    ),  # with a stash
+    (("rbc-minimax", SEARCHING), ("rbc-strong", {"depth": 2, "weights": {"doubt": 0.3}})),
+    (("attacker", {}), ("rbc-strong", {"weights": {"kind": "value"}})),
+    (
+        ("rbc-minimax", {**SEARCHING, "boards": 20, "deep_boards": 4, "bounds": "minhash"}),
+        ("attacker", {}),
+    ),
+]
 
 
-def actions(record: GameRecord) -> list[tuple[int, Any]]:
-    return [(move.action, move.statistics) for move in record.moves]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SMALL)
-def test_the_same_seed_gives_the_same_game(name: str) -> None:
-    """Also with the same agents, whatever they played between, and with a stash."""
-    game = rbc(full_turn_limit=15)
-    agents = [agent(name, game, limit=512) for _ in range(2)]
-    first = miai.play(game, agents, seed=5)
-    other = miai.play(game, agents, seed=6)
-    again = miai.play(game, agents, seed=5)
-    fresh = miai.play(game, [agent(name, game, limit=512) for _ in range(2)], seed=5)
-    assert actions(first) == actions(again) == actions(fresh)
-    assert actions(first) != actions(other)
+def test_games_are_those_that_were_read() -> None:
+    """Every choice with what is said of it, by the seed, whatever was played before."""
+    game, lines = rbc(full_turn_limit=10), []
+    for pair in PAIRS:
+        agents = [miai.make_agent(n, game, **{**SMALL.get(n, {}), **more}) for n, more in pair]
+        for seed in (6, 5) if pair is PAIRS[0] else (5,):
+            record = miai.play(game, agents, seed=seed)
+            lines.append(f"{pair} {seed}: {record.returns} {record.detail}\n")
+            for move in record.moves:
+                what = action_name(move.action)
+                lines.append(f"{move.actor} {what} {dict(move.statistics or {})}\n")
+        for made in agents:
+            made.close()
+    as_it_was_read(Path(__file__).with_name("games.txt"), "".join(lines))
 
 
 @pytest.mark.parametrize(

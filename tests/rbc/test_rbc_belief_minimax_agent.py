@@ -25,33 +25,6 @@ def agent(**more: Any) -> miai.Agent:
     return miai.make_agent("rbc-minimax", rbc(full_turn_limit=15), **{**SMALL, **more})
 
 
-@pytest.mark.parametrize(
-    ("bounds", "opponent"),
-    [("cores", "rbc-random"), ("cores", "rbc-minimax"), ("minhash", "attacker")],
-)
-def test_whole_games_are_legal_and_say_what_was_searched(bounds: str, opponent: str) -> None:
-    game = rbc(full_turn_limit=8)
-    other = agent() if opponent == "rbc-minimax" else miai.make_agent(opponent, game)
-    seats = [agent(bounds=bounds), other][:: 1 if bounds == "minhash" else -1]
-    record = miai.play(game, seats, seed=1)
-    assert record.termination is Termination.TERMINAL, record.detail
-    output: list[Any] = [move.statistics for move in record.moves if move.statistics]
-    output = [statistics for statistics in output if "why" in statistics]
-    assert len(output) > 3
-    for statistics in output:
-        assert statistics["depth"] == 2
-        assert statistics["nodes"] > 0
-        assert statistics["searched"] <= 8
-
-
-def test_the_same_seed_gives_the_same_game() -> None:
-    game = rbc(full_turn_limit=6)
-    records = [miai.play(game, [agent(), agent(depth=1)], seed=seed) for seed in (4, 4, 5)]
-    output = [[(move.action, move.statistics) for move in record.moves] for record in records]
-    assert output[0] == output[1]
-    assert output[0] != output[2]
-
-
 def test_it_captures_a_king_and_does_not_leave_its_own() -> None:
     """One board: what is guaranteed is what chess says."""
     for fen, expected in (

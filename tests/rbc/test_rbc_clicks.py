@@ -134,15 +134,3 @@ def test_pieces_seen_earlier_bear_the_turn_in_which_they_were_seen() -> None:
     table.play("pass", "sense -", "pass")
     assert dates(table, 0)["h5"] == 2
     assert dates(table, 0)["a8"] == 0
-
-
-def test_the_square_of_the_last_loss_is_ringed() -> None:
-    table = Table("sense -", "e2e4", "sense -", "d7d5", "sense -", "pass")
-    assert 'class="lost"' not in svg(table, 0)
-    table.play("sense -", "d5e4")
-    for _ in range(2):  # it stays until the next loss
-        ((x, y),) = re.findall(r'<circle class="lost" cx="([\d.]+)" cy="([\d.]+)"', svg(table, 0))
-        left, top, width, height = drawn_at(chess.E4, 0)
-        assert (float(x), float(y)) == (left + width / 2, top + height / 2)
-        table.play("sense -", "pass", "sense -", "pass")
-    assert 'class="lost"' not in svg(table, 1)

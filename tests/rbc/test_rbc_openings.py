@@ -153,7 +153,7 @@ BAD_PGN = {
     "nothing": ("", r"x\.pgn: holds no game"),
     "a game without moves": ('[White "me"]\n\n*\n', r"game 1: holds no moves"),
     "no text": (b"\x00\x01\x02", r"is not a text"),
-    "an open comment": ("1. e4 *\n\n1. d4 {why", r"x\.pgn:3: the comment that begins here"),
+    "an open comment": ("1. e4 *\n\n\n1. d4 {why", r"x\.pgn:4: the comment that begins here"),
     "an open variation": (
         "1. e4 (1. d4 d5\n\n1. c4",
         r"x\.pgn:2: the game ends within a variation",

@@ -52,7 +52,7 @@ from miai_rbc.rbc_parameters import (
     SeedParameters,
     StrongParameters,
 )
-from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_of
+from miai_rbc.rules.actions import SENSE_NOTHING, action_of
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.game import RbcGame
 from miai_rbc.rules.observations import Event, Moved, OpponentMoved
@@ -163,7 +163,7 @@ class BeliefAgent(Agent):
             if choice.value is not None:
                 value = Evaluation(round(choice.value, 1), ValueUnit.CENTIPAWNS)
                 statistics |= value.statistics()
-            action = PASS if choice.request == NOTHING else action_of(choice.request)
+            action = action_of(choice.request)
         return Decision(action if action in legal else legal[0], statistics=statistics)
 
     def ponder(self, stop: Callable[[], bool]) -> None:
