@@ -87,9 +87,6 @@ def test_training_learns_the_moves_of_each_player(
 ) -> None:
     examples = examples_of(read_histories([folder]))
     assert examples.names == ("attacker", "rbc-random")
-    assert examples.features.max() < FEATURES
-    assert len(examples.features) == examples.counts.sum()
-    assert (examples.taken < examples.counts).all()
     model, losses = trained
     assert losses[-1] < losses[0]
     uniform = -float(np.log(examples.counts).mean())
