@@ -145,9 +145,9 @@ def test_a_batch_is_ready_before_the_one_before_it_is_played() -> None:
     names = sorted(entrants(6).players)
     nothing = fit_ratings([], players=names)
     design = PairDesign(nothing.covariance, pair_information(nothing))
-    expected = [tuple(names[index] for index in design.choose()) for _ in range(12)]
+    expected = [(*(names[index] for index in design.choose()), 1 + n // 6) for n in range(12)]
     chosen = [*first.pairings, *second.pairings]
-    assert [(pairing.first, pairing.second) for pairing in chosen] == expected
+    assert [(pairing.first, pairing.second, pairing.round) for pairing in chosen] == expected
 
 
 def test_batches_grow_with_the_run() -> None:

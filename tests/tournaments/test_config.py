@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.expected import assert_expected
 from tests.tournaments.support import RANDOMS, config_text, player
 
-from miai.errors import ConfigError
+from miai.errors import ConfigError, ParameterError
 from miai_tournaments.config.load import Tournament, load_tournament
+from miai_tournaments.config.mistakes import Mistakes
 from miai_tournaments.config.schema import MOVE_DEADLINE
 
 
@@ -357,3 +359,30 @@ def test_all_wrong_settings_are_reported_at_once(tmp_path: Path) -> None:
         "--set a.b.c",
         "--set nothing",
     ]
+
+
+def test_mistakes_come_in_the_order_of_the_file_with_names_and_options() -> None:
+    raw = {"players": [{"name": "ann"}, {"name": 5}, {"name": "x" * 41}]}
+    settings = ["players[0].parameters.size", "tournament"]
+    mistakes = Mistakes(raw, source="x.toml", settings=settings)
+    mistakes.raise_if_any()
+    for number in (3, 2, 1, 0):
+        mistakes.add(f"players[{number}].depth", "is alike")
+    mistakes.add("elsewhere", "is unknown")
+    mistakes.add("players[1]", "is the second\nand bad")
+    mistakes.add("players[0].size", "is given by an option")
+    mistakes.add("players", "are few")
+    mistakes.refuse_unknown("teams", "rde", ["red"], "team")
+    mistakes.refuse_unknown("teams", "red", ["red"], "team")
+    with mistakes.at("game"):
+        raise ParameterError("game.rows: is odd\ngame.cols: is even")
+    with mistakes.at("tournament.seed"):
+        raise ConfigError("is no number")
+    with mistakes.at("run"):
+        raise KeyError("x")
+    for number in (2, 0, 1):
+        mistakes.add(f"players[{number}].width", "is the same")
+    with pytest.raises(ConfigError) as caught:
+        mistakes.raise_if_any()
+    assert isinstance(caught.value.__cause__, ParameterError)
+    assert_expected("mistakes.txt", str(caught.value))

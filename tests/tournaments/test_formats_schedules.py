@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from itertools import pairwise
@@ -10,11 +11,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.expected import assert_expected
 from tests.tournaments.formats import chance, entrants, make, names, play, seeds, strength
 
 from miai.errors import MiaiError, ParameterError
 from miai.plugins.loader import registry
-from miai_tournaments.formats.format import Entrants, Meeting, Pairing
+from miai_tournaments.formats.format import Entrants, Meeting, Pairing, how_many
 from miai_tournaments.formats.knockout import bracket
 from miai_tournaments.formats.sweep import SweepFormat, SweepFormatParameters
 from miai_tournaments.ratings.sprt import Sprt
@@ -82,6 +84,27 @@ def test_the_order_in_which_games_end_decides_nothing(
         assert [(m.pairing, m.scores) for m in meetings[:counted]] == [
             (m.pairing, m.scores) for m in alone[:counted]
         ]
+
+
+def test_tournaments_on_paper() -> None:
+    lines = []
+    for seats, formats in ((2, FORMATS), (3, OF_THREE)):
+        for name, values, count in formats:
+            field = entrants(count, rounds=2, seed=4, seats=seats, teams={names(count)[0]: "p"})
+            format_ = make(name, field, **values)
+            meetings, end = play(format_, chance(5), rooms=(3,))
+            lines.append(f"{name} {values}, {count} players: {format_.title()}")
+            lines.append(f"{how_many(format_)}, {format_.most_games()}, {format_.static}")
+            if name == "adaptive":  # rounding decides between equal pairs
+                continue
+            for meeting in meetings:
+                pairing = meeting.pairing
+                scores = [[round(points, 3) for points in score or ()] for score in meeting.scores]
+                names_ = " ".join(pairing.players)
+                also = f"{pairing.colours} {pairing.opening} {dict(pairing.settings)}"
+                lines.append(f"{pairing.round}: {names_} {also} {scores}")
+            lines += [json.dumps(dict(end.facts)), ""]
+    assert_expected("formats.txt", "\n".join(lines))
 
 
 def test_every_registered_format_is_played_here() -> None:

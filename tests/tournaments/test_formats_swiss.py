@@ -195,17 +195,6 @@ def test_equal_preferences_follow_the_latest_difference_of_colours() -> None:
     assert colours(0, 1, players, top=1) == (1, 0)
 
 
-def test_each_pair_of_games_of_a_round_has_an_opening_of_its_own() -> None:
-    meetings, _ = play(
-        make("swiss", entrants(4), rounds=3, colours="swap", pairs=2), strength(names(4))
-    )
-    openings = {
-        number: {m.pairing.opening for m in meetings if m.pairing.round == number}
-        for number in (1, 2, 3)
-    }
-    assert openings == {1: {1, 2}, 2: {3, 4}, 3: {5, 6}}
-
-
 @settings(max_examples=60)
 @given(st.integers(2, 11), seeds, st.sampled_from(["swap", "balance"]), st.data())
 def test_everybody_plays_once_a_round_and_nobody_twice_the_same(

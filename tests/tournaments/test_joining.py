@@ -6,17 +6,19 @@ import csv
 import io
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import typer
+from tests.expected import assert_expected
 from tests.tournaments.support import RANDOMS, config_text, player
 from typer.testing import CliRunner
 
 from miai.errors import ConfigError, MiaiError, StoreError
 from miai.plugins.versions import component_version
-from miai_tournaments.commands.rate import rate, rate_runs
+from miai_tournaments.commands.rate import RateList, rate, rate_runs
 from miai_tournaments.config.load import load_tournament
 from miai_tournaments.ratings.pair_results import Game, PairResults
 from miai_tournaments.ratings.ratings import fit_ratings, fit_results
@@ -29,6 +31,7 @@ from miai_tournaments.report.joint_ratings import (
     read_run,
 )
 from miai_tournaments.report.live import Reporter
+from miai_tournaments.report.printing import to_text
 from miai_tournaments.running.tournament_run import RunOptions, play_tournament
 
 
@@ -119,17 +122,20 @@ def test_the_same_run_twice_is_refused() -> None:
         join_runs(copies)
 
 
-def test_different_clocks_and_equal_seeds_are_reported() -> None:
-    runs = [
-        run_of(
-            name, [A, B], [("0", "1", 1.0)], conditions={"time control": clock}, seeds=frozenset(s)
-        )
-        for name, clock, s in (("x", "1 s", {1, 2}), ("y", "9 s", {2, 3}))
-    ]
-    warnings = join_runs(runs).warnings
-    assert "the time control differs" in warnings[0]
-    assert "1 s in x; 9 s in y" in warnings[0]
-    assert "x and y share 1 seeds" in warnings[1]
+def test_a_list_tells_all_that_makes_ratings_doubtful() -> None:
+    many: list[Game] = [("0", "1", 1.0, 20), ("1", "0", 0.0, 10)]
+    quick, slow = ({"time control": clock} for clock in ("1 s", "9 s"))
+    three = run_of("three", [B, C], many, left_out=4, seeds=frozenset((2, 3)), conditions=quick)
+    four = replace(run_of("four", [A, D], [("0", "1", 0.5, 3)]), game="chess")
+    e = [agent("e"), agent("e", n=7)]
+    games: list[Game] = [("0", "1", 1.0, 2), ("1", "0", 1.0)]
+    five = run_of("five", e, games, seeds=frozenset((1, 2, 3)), conditions=slow)
+    runs = (ONE, TWO, three, four, five)
+    joined = join_runs(runs, unlinked=True, across_games=True)
+    rated = RateList(runs=runs, joined=joined, ratings=fit_results(joined.results))
+    assert_expected("rate/list.json", json.dumps(rated.to_json(), indent=1))
+    assert_expected("rate/list.csv", rated.to_csv())
+    assert_expected("rate/list.txt", to_text([rated.to_table()], 100))
 
 
 @pytest.mark.parametrize("runs", [[], [run_of("x", [A, B], [])]])

@@ -297,43 +297,6 @@ def whole(config: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_the_report_counts_and_rates_rankings(whole: Path) -> None:
-    with Store.read(whole) as store:
-        rows = store.results()
-        document: Any = build_report(store).to_json()
-        by_columns, by_rows = count_store(store), count_games(rows, players=NAMES[:4])
-    for attribute in ("rankings", "pairings", "seats", "statuses"):
-        assert getattr(by_columns, attribute) == getattr(by_rows, attribute)
-    for name, standing in by_columns.players.items():
-        other = by_rows.players[name]
-        assert (standing.seats, standing.ahead) == (other.seats, other.ahead)
-        assert (standing.endings, standing.returns) == (other.endings, other.returns)
-    assert document["model"]["name"] == "plackett-luce"
-    assert len(document["model"]["seats"]) == 3
-    assert sum(seat["elo"] for seat in document["model"]["seats"]) == pytest.approx(0, abs=1e-6)
-    games = [(row.players, row.returns) for row in rows]
-    fit = fit_rankings(Rankings.from_games(games, players=NAMES[:4]))
-    returns = [dict(zip(row.players, row.returns, strict=True)) for row in rows]
-    for entry in document["players"]:
-        name = entry["name"]
-        assert entry["elo"] == pytest.approx(fit.estimate(name).value, abs=1e-6)
-        assert [seat["games"] for seat in entry["seats"]] == [12, 12, 12]
-        own = [game[name] for game in returns if name in game]
-        assert entry["games"] == len(own) == 36
-        assert entry["score"] == pytest.approx((np.mean(own) + 1) / 2)  # evenly spaced returns
-        first = [g for g in returns if name in g and g[name] == max(g.values())]
-        alone = sum(list(game.values()).count(game[name]) == 1 for game in first)
-        assert (entry["wins"], entry["draws"]) == (alone, len(first) - alone)
-    for entry in document["crosstable"]:
-        one, other = entry["player"], entry["opponent"]
-        both = [game for game in returns if {one, other} <= game.keys()]
-        ahead = sum(game[one] > game[other] for game in both)
-        assert (entry["games"], entry["wins"]) == (len(both), ahead)
-    assert document["games"]["done"] == 48
-    assert sum(p["terminations"]["terminal"]["games"] for p in document["players"]) == 3 * 48
-
-
-@pytest.mark.slow
 def test_an_agent_that_fails_is_last_and_named(tmp_path: Path, mischief: dict[str, str]) -> None:
     config = tmp_path / "x.toml"
     players = (*FOUR[:2], player("bad", "mischief", way="illegal"))

@@ -26,16 +26,15 @@ from miai_tournaments.config.schema import TournamentConfig
 from miai_tournaments.report.details import build_details, game_of
 from miai_tournaments.report.live import Reporter
 from miai_tournaments.report.report import build_report
-from miai_tournaments.running.check import check_players
 from miai_tournaments.running.schedule import Schedule
-from miai_tournaments.running.stored_run import stored_openings
+from miai_tournaments.running.stored_run import JUDGED, stored_openings, with_judgement
 from miai_tournaments.running.tournament_run import (
     RunEnding,
     RunOptions,
     play_tournament,
     resume_tournament,
 )
-from miai_tournaments.store.rows import ScheduledGame
+from miai_tournaments.store.rows import RunInfo, ScheduledGame
 from miai_tournaments.store.store import Store
 
 EXACT = {"search": "alpha-beta", "within": 0.5}
@@ -238,6 +237,29 @@ def test_a_balance_is_read_from_a_store_as_it_was_written(
     assert TournamentConfig.model_validate(config.model_dump(mode="json")) == config
 
 
+def test_the_balanced_lines_of_a_store_are_those_of_its_file(tmp_path: Path) -> None:
+    (tmp_path / "x.moves").write_text("b2 a1\nb2 b1\na1 b2\n")
+    given = load(tmp_path, config_text(*TWO, **openings(EXACT, file="x.moves"))).openings
+
+    def kept(**judgement: object) -> tuple[object, object]:
+        info = RunInfo(name="x", seed=0, rounds=1, game="tic_tac_toe", game_version=1)
+        found = with_judgement(given, replace(info, resolved={JUDGED: judgement}), tmp_path)
+        return found.kept, found.values
+
+    assert kept(kept=[0, 2], values=[0.0, 0.5]) == ((0, 2), (0.0, 0.5))
+    for bad in (
+        {},
+        {"kept": [0], "values": []},
+        {"kept": ["x"], "values": [0.0]},
+        {"kept": [0], "values": ["x"]},
+    ):
+        with pytest.raises(StoreError, match="does not say which openings are balanced"):
+            kept(**bad)
+    for numbers in ([], [3]):
+        with pytest.raises(StoreError, match="value is about other openings"):
+            kept(kept=numbers, values=[0.0] * len(numbers))
+
+
 @pytest.mark.slow
 def test_the_lines_that_are_kept_are_found_once(tmp_path: Path) -> None:
     (tmp_path / "x.moves").write_text("b2 a1\nb2 b1\na1 b2\nb1 a1\n")
@@ -262,10 +284,6 @@ def test_the_lines_that_are_kept_are_found_once(tmp_path: Path) -> None:
     kept = info.resolved["openings"]["kept"]
     assert kept == [n for n, line in enumerate(t.openings.lines) if exact(line.actions) == 0]
     assert names == [game_text(t.openings.lines[n].actions) for n in (kept * 3)[:3]]
-    for broken in ({}, {"kept": [9], "values": [0.0]}, {"kept": [0], "values": []}, {"kept": "x"}):
-        other = replace(info, resolved={**info.resolved, "openings": broken})
-        with pytest.raises(StoreError, match="openings"):
-            stored_openings(other, t.config, t.game, tmp_path / "out")
 
 
 def game_text(actions: Sequence[int]) -> str:
@@ -455,15 +473,6 @@ def test_position_books_are_shown_on_their_own(tmp_path: Path) -> None:
         book_command.write_book(t, lines, tmp_path / "y.moves")
     with pytest.raises(MiaiError, match="openings: has none; give random_plies or a file"):
         book_command.book(load(tmp_path, config_text(*TWO)), count=1)
-
-
-def test_check_reports_how_many_are_balanced(tmp_path: Path) -> None:
-    (tmp_path / "x.moves").write_text("b2 a1\nb2 b1\n")
-    said: list[str] = []
-    check_players(
-        load(tmp_path, config_text(*TWO, **openings(EXACT, file="x.moves"))), show=said.append
-    )
-    assert said[2] == "1 of 2 openings are within 0.5 of equal by alpha-beta"
 
 
 # -- the pages ------------------------------------------------------------------------------------

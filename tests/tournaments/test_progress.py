@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pexpect
@@ -56,6 +57,12 @@ def result(first: float, termination: str = "terminal", detail: str = "x wins") 
 )
 def test_a_game_is_summarised_in_one_line(given: GameResult, line: str) -> None:
     assert describe(GAME, given) == line
+
+
+def test_a_game_of_three_is_summarised_by_its_ranking() -> None:
+    three = replace(result(0.0), returns=(1.0, 3.0, 1.0))
+    line = describe(replace(GAME, players=("ann", "bob", "cid")), three)
+    assert line == "bob > ann = cid (x wins), 7 moves, 1.3 s"
 
 
 def test_lines_of_any_origin_are_bounded_and_printable() -> None:

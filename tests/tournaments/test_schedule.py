@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import miai
+from miai.errors import MiaiError
 from miai_tournaments.config.opening_source import Openings
-from miai_tournaments.formats.format import Entrants
+from miai_tournaments.formats.format import Entrants, FormatStep, Meeting
 from miai_tournaments.formats.static import RoundRobin, RoundRobinParameters
 from miai_tournaments.running.schedule import Schedule, player_seed
 from miai_tournaments.store.rows import PlayerRow, ScheduledGame
@@ -97,3 +100,32 @@ def test_ids_and_seeds_stay_what_they_are() -> None:
     assert game.players == ("b", "a")
     assert game.seed == 8621923943556524953
     assert player_seed(game, "a") == 5624159205264952538
+
+
+class Odd(RoundRobin):
+    """A format of a plugin that answers what it should not."""
+
+    answer: FormatStep | Exception = FormatStep()
+    static = False
+
+    def more(self, played: Sequence[Meeting], *, room: int) -> FormatStep:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (FormatStep(), "the format (2 rounds) waits for no game: a defect"),
+        (ValueError("x"), "the format (2 rounds) failed: ValueError: x; a defect of its plugin"),
+        (MiaiError("is full"), "is full"),
+    ],
+)
+def test_a_format_that_fails_is_named(answer: FormatStep | Exception, message: str) -> None:
+    odd = Odd(Entrants(players=("a", "b"), rounds=2), RoundRobinParameters())
+    odd.answer = answer
+    made = Schedule(odd, players(["a", "b"]), seed=1, openings=Openings(GAME))
+    with pytest.raises(MiaiError) as caught:
+        made.advance(room=1)
+    assert str(caught.value) == message

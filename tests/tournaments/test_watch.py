@@ -60,15 +60,15 @@ def test_a_complete_run_says_so(tmp_path: Path) -> None:
 def test_an_end_is_expected_only_where_all_games_are_known(
     growing: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watch_module, "rate", lambda *_: 1070.4)
+    monkeypatch.setattr(watch_module, "rate", lambda *_: 100.4)
     monkeypatch.setattr(watch_module, "runner_of", lambda folder: "process 1 on this machine")
     rows = [replace(game(n, "a", "b", 1), status="pending") for n in range(2)]
     info = replace(INFO, facts={"open": True} if growing else {})
     players = [PlayerRow(name=name, agent="random") for name in "ab"]
     store_of(tmp_path, info, players, rows).close()
     seen = frame(tmp_path)
-    assert "1,070 games/min" in seen
-    assert ("left, until about" in seen) is not growing
+    assert "games/min" in seen
+    assert (", 100 games/min, 0:01 left, until about 2" in seen) is not growing
     assert ("games scheduled so far" in seen) is growing
 
 
