@@ -7,7 +7,6 @@ from itertools import combinations, permutations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,11 +36,10 @@ from miai_tournaments.formats.static import (
 )
 from miai_tournaments.ratings.payoffs import Payoffs
 from miai_tournaments.ratings.rankings import Rankings
-from miai_tournaments.ratings.ratings import fit_rankings
 from miai_tournaments.report.joint_ratings import Identity, RunResults, join_runs
 from miai_tournaments.report.live import ranking_text
 from miai_tournaments.report.report import build_report
-from miai_tournaments.report.standings import Tally, count_games, count_store
+from miai_tournaments.report.standings import Tally, count_games
 from miai_tournaments.running.schedule import Schedule, player_seed
 from miai_tournaments.store.rows import PAYOFFS, GameRow, PlayerRow, RunInfo, ScheduledGame
 from miai_tournaments.store.store import Store
