@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -74,21 +75,58 @@ def test_long_lists_are_cut() -> None:
 def test_listings_show_parameters_defaults_and_units() -> None:
     rows = json.loads(call_miai(["list", "agents", "--game", "go", "--json"]).stdout)
     (mcts,) = [row for row in rows if row["name"] == "mcts"]
-    assert mcts["game"] == "go"
+    assert (mcts["game"], mcts["plugin"]) == ("go", "go")
     parameters = {row["name"]: row for row in mcts["parameters"]}
     assert parameters["simulations"]["default"] == 1000
-    text = call_miai(["list", "agent", "mcts", "--game", "go"]).stdout
-    assert "simulations" in text
-    assert "default 1000" in text
+    head, *lines = call_miai(["list", "agent", "mcts", "--game", "go"]).stdout.splitlines()
+    assert (
+        head == "mcts (for go): Compiled Monte Carlo tree search: UCT with RAVE and playouts  [go]"
+    )
+    assert [line[:25].strip() for line in lines] == list(parameters)
+    assert [re.findall(r" \((\w+(?: or null)?, .*)\)$", line)[0] for line in lines] == [
+        "string, default 'none'",
+        "object, default {}",
+        "integer or null, default 1000 simulations; at least 0, at most 1000000000",
+        "number or null, default null; more than 0",
+        "number or null, default null; at least -1, at most 1",
+        "number or null, default null; at least 0",
+        "number, default 1000.0 visits; at least 0",
+        """string, default 'light'; one of ["light", "tactical"]""",
+        "integer, default 1000000 nodes; at least 1000, at most 100000000",
+    ]
 
 
-@pytest.mark.parametrize("word", ["game", "searches"])
-def test_kinds_may_be_named_in_the_plural(word: str) -> None:
-    assert call_miai(["list", word]).returncode == 0
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (
+            ("agents", "file"),
+            "file: A class in a Python file that belongs to no plugin  [miai]\n"
+            "    file                 Python file with the agent's class (string, required)\n"
+            "    class_name           Name of the class (string, required)\n"
+            "    parameters           Parameters of the class (object, default {})\n",
+        ),
+        (
+            ("adjudicator", "--game", "rbc"),
+            "draw-agreement: Draw when both players consider the game even for several moves"
+            "  [miai]\nresign-agreement: Loss for the player whom both players consider lost for"
+            " several moves  [miai]\nsolved: Result that a search to the end of the game proves"
+            " within a budget  [miai]\n\nParameters of one: miai list adjudicators NAME\n",
+        ),
+        (
+            ("opponents", "--game", "tic_tac_toe"),
+            "no component of kind 'opponents' is installed\n",
+        ),
+    ],
+)
+def test_a_listing_is_for_people(words: tuple[str, ...], text: str) -> None:
+    assert call_miai(["list", *words]).stdout == text
 
 
 def test_kinds_are_listed() -> None:
     assert {"game", "agent", "search"} <= set(json.loads(call_miai(["list", "--json"]).stdout))
+    belief = "A set of possible worlds; factory(game, player, parameters) -> miai.information."
+    assert f"\nbelief             {belief}BeliefState\n" in call_miai(["list"]).stdout
 
 
 @pytest.mark.parametrize(
@@ -238,7 +276,11 @@ def test_ctrl_c_while_a_game_is_loaded(
 
 def test_plugins_are_listed() -> None:
     rows = json.loads(call_miai(["plugins", "list", "--json"]).stdout)
-    assert {"classics", "go", "miai", "tournaments"} <= {row["name"] for row in rows}
+    (go,) = [row for row in rows if row["name"] == "go"]
+    facts = {"target": "miai_go.plugin", "distribution": "miai-go", "version": version("miai-go")}
+    assert go == {"name": "go", **facts, "state": "loaded", "error": "", "absent": []}
+    line = "go               loaded    miai_go.plugin               miai-go " + go["version"]
+    assert line in call_miai(["plugins", "list"]).stdout.splitlines()
     off = json.loads(miai("plugins", "list", "--json", MIAI_DISABLE_PLUGINS="go").stdout)
     assert {row["name"]: row["state"] for row in off}["go"] == "disabled"
     gone = miai("play", "go", MIAI_DISABLE_PLUGINS="go")

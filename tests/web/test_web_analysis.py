@@ -9,9 +9,13 @@ import pytest
 from tests.web.server import Browser, is_over, is_turn, let_in, running
 
 import miai
+from miai.agent import Decision
 from miai.api import renderer_for
 from miai.information import PlayerView
+from miai.playing.hints import decision_in_place, hint_agent_of, hint_line
+from miai.playing.match import InProcessSeat
 from miai.render import EstimatingRenderer
+from miai.web.analysis import thoughts_of
 
 
 def moved(browser: Browser, table: str, move: str) -> None:
@@ -55,6 +59,60 @@ def test_an_opponent_s_thoughts_are_those_of_its_record(browser: Browser) -> Non
     assert hint["thoughts"]["who"] == "black"
     best = max(hint["thoughts"]["considered"], key=lambda row: int(row["visits"]))
     assert best["action"] == hint["action"]
+
+
+def test_what_an_agent_recorded_is_shown_with_places_and_shares() -> None:
+    game = miai.load_game("tic_tac_toe")
+    state = game.new_initial_state()
+    for text in ("a3", "b2"):
+        state.apply_action(state.string_to_action(text))
+    top = [[8, 30, 0.5], [4, 10, -0.5], [1, 0, None]]
+    statistics = {"value": 0.25, "top": top, "priors": [[8, 0.5]], "pv": [8, 7, 4, 6]}
+    statistics["value_unit"] = "expected-utility"
+    names = ("action", "text", "box", "visits", "value", "prior", "share")
+    c1, b1, b3 = ((x, y, 104, 104) for x, y in ((232, 232), (128, 232), (128, 24)))
+    rows = [
+        (8, "c1", c1, "30", "75.0 %", "50.0 %", 0.75),
+        (4, "b2", None, "10", "25.0 %", "", 0.25),
+        (1, "b3", b3, "0", "", "", 0.0),
+    ]
+    assert thoughts_of(statistics, state, 0, renderer_for(game)) == {
+        "who": "x",
+        "value": "win rate 62.5 %",
+        "considered": [dict(zip(names, row, strict=True)) for row in rows],
+        "line": [  # up to what is not legal
+            {"action": 8, "text": "c1", "box": c1},
+            {"action": 7, "text": "b1", "box": b1},
+        ],
+    }
+    guesses = thoughts_of({"priors": [[1, 0.625], [8, 7]]}, state, 1, renderer_for(game))
+    assert [(row["prior"], row["share"]) for row in guesses["considered"]] == [
+        ("62.5 %", 0.625),
+        ("700.0 %", 1.0),
+    ]
+    assert (guesses["who"], guesses["value"], guesses["line"]) == ("o", "", [])
+
+
+def test_an_adviser_decides_from_what_a_player_has_observed() -> None:
+    game = miai.load_game("tic_tac_toe")
+    view, state = PlayerView(game, 0), game.new_initial_state()
+    for action in (None, 6, 4, 3, 2):
+        if action is not None:
+            state.apply_action(action)
+        observation = state.observation(0)
+        assert observation is not None
+        view.observe(observation)
+    agent, parameters = hint_agent_of(game, [("human", {}), ("random", {})])
+    seat = InProcessSeat(miai.make_agent(agent, game, **parameters))
+    decision = decision_in_place(seat, view, seed=1)
+    assert decision.action == 0, "a3 wins"
+    assert hint_line(view, agent, decision) == "mcts suggests a3: win rate 100.0 %"
+    assert hint_line(view, "x", Decision(8)) == "x suggests c1"
+    for lost in (Decision(-1, resign=True), Decision(6)):
+        assert hint_line(view, "x", lost) == "x would resign"
+    thinker = ("alpha-beta", {"depth": 3})
+    assert hint_agent_of(game, [("random", {}), thinker, ("mcts", {})]) == thinker
+    assert hint_agent_of(miai.load_game("kuhn_poker"), []) == ("ismcts", {})
 
 
 def test_people_who_play_each_other_get_no_analysis(browser: Browser) -> None:
@@ -114,24 +172,29 @@ def test_ownership_is_that_of_a_settled_board() -> None:
     assert {3, 4} <= centres["#fbfbfb"]
 
 
-@pytest.mark.slow
 def test_a_game_between_agents_is_paused_stepped_and_continued(browser: Browser) -> None:
-    size = {"game__board_size": "3"}
-    table = browser.new_table("go", players__0__agent="random", players__1__agent="random", **size)
-    assert browser.post(f"{table}/pace", {"kind": "pause"}).status == 200
+    agents = {"players__0__agent": "random", "players__1__agent": "random"}
+    table = browser.new_table("tic_tac_toe", **agents)
+    assert browser.post(f"{table}/pace", {"kind": "pause"}).json == {}
     with browser.watching(table) as events:
-        events.until(lambda news: len(news["moves"]) >= 1)
-        for _ in range(3):
-            number = len(events.last["moves"])
+        for count in range(1, 4):
+            news = events.until(lambda n, count=count: len(n["moves"]) == count)
+            assert news["paused"] is True
             assert browser.post(f"{table}/pace", {"kind": "step"}).status == 200
-            news = events.until(lambda n, number=number: len(n["moves"]) > number)
-            assert (len(news["moves"]), news["paused"]) == (number + 1, True)
         assert browser.post(f"{table}/pace", {"kind": "continue"}).status == 200
-        assert events.until(is_over)["stage"] == "over"
-    for said, status in (({"kind": "stop"}, 400), ([], 400)):
-        assert browser.post(f"{table}/pace", said).status == status
-    own = browser.new_table("tic_tac_toe")
-    assert browser.post(f"{own}/pace", {"kind": "pause"}).status == 409
+        news = events.until(is_over)
+        assert (news["paused"], news["undo"], news["hints"]) == (False, False, False)
+    guest, chairs = Browser(browser.port), {"players__0__agent": "me", "players__1__agent": "guest"}
+    own = browser.new_table("tic_tac_toe", **chairs)
+    browser.invite(guest, own)
+    for asker, path, said, status, problem in (
+        (browser, own, {"kind": "stop"}, 400, "say pause, step or continue"),
+        (browser, own, [], 400, "say pause, step or continue"),
+        (browser, own, {"kind": "pause"}, 409, "only games between agents can be paused"),
+        (guest, own, {"kind": "pause"}, 403, "you only look on here"),
+    ):
+        reply = asker.post(f"{path}/pace", said)
+        assert (reply.status, reply.json) == (status, {"problem": problem})
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.request import urlopen
 
 import psutil
+import pytest
 from tests.warm_command import call_miai
 from tests.web.server import Browser, is_turn
 
@@ -70,3 +71,18 @@ def test_a_port_that_is_taken_is_one_line(tmp_path: Path) -> None:
         done = call_miai(["web", "--port", str(port), "--games", str(tmp_path)])
     assert done.returncode == 2
     assert re.fullmatch(r"miai: --port \d+: cannot listen on 127\.0\.0\.1: .*\n", done.stderr)
+
+
+def test_its_options_reach_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    monkeypatch.setattr("miai.web.server.serve", lambda *given, **more: calls.append((given, more)))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    chosen = ["--port", "1", "--host", "h", "--token", "t", "--games", "g", "--open"]
+    for words in ([], ["run", "more", *chosen]):
+        assert call_miai(["web", *words]).returncode == 0
+    usual = {"host": "", "port": 8642, "token": "", "open_browser": False, "paths": ()}
+    more = {"host": "h", "port": 1, "token": "t", "open_browser": True}
+    assert calls == [
+        ((tmp_path / "miai" / "web",), usual),
+        ((Path("g"),), {**more, "paths": [Path("run"), Path("more")]}),
+    ]

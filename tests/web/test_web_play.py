@@ -76,18 +76,23 @@ def test_a_move_is_taken_back(browser: Browser) -> None:
         assert again["frame"] == first["frame"]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("game", ["tic_tac_toe", "phantom_tic_tac_toe"])
+@pytest.mark.parametrize(
+    "game", ["tic_tac_toe", pytest.param("phantom_tic_tac_toe", marks=pytest.mark.slow)]
+)
 def test_a_hint_is_a_legal_move_from_what_the_player_knows(browser: Browser, game: str) -> None:
     table = browser.new_table(game, seed="5")
-    assert browser.post(f"{table}/hints", {}).status == 409, "the game has not begun"
+    early = browser.post(f"{table}/hints", {})
+    assert (early.status, early.json) == (409, {"problem": "there is no hint here"})
     with browser.watching(table) as events:
         news = events.until(is_turn)
         assert news["hints"]
         reply = browser.post(f"{table}/hints", {})
         assert reply.status == 200, reply.text
         legal = {move["action"]: move["text"] for move in news["frame"]["moves"]}
-        assert f"mcts suggests {legal[reply.json['action']]}" in reply.json["text"]
+        adviser = "mcts" if game == "tic_tac_toe" else "ismcts"
+        suggested = re.escape(f"{adviser} suggests {legal[reply.json['action']]}: win rate ")
+        assert re.fullmatch(rf"{suggested}\d+\.\d %", reply.json["text"])
+        assert reply.json["thoughts"]["who"] == "x"
         assert browser.post(f"{table}/hints", {}).json == reply.json, "it changes nothing"
 
 

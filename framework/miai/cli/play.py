@@ -184,9 +184,7 @@ def _blind_adviser(
         agent = registry().get(AGENT, name, game=game.info.name).build(game, values=values)
         agent.close()  # it would play: a search that needs the whole position refuses
         return name, lambda: AgentProcess(game.info.name, settings, name, values, name=name)
-    found = hint_agent_of(game, list(playing.items()))
-    if found is None:
-        return None
+    found = hint_agent_of(game, playing.items())
     return found[0], lambda: AgentProcess(game.info.name, settings, *found, name=found[0])
 
 

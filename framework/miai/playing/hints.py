@@ -11,8 +11,6 @@ from miai.game import Game
 from miai.information import PlayerView
 from miai.plain import one_line
 from miai.playing.match import Seat
-from miai.plugins.kinds import AGENT
-from miai.plugins.loader import registry
 from miai.render import action_text
 from miai.seeds import derive_seed
 from miai.values import Evaluation
@@ -23,15 +21,11 @@ HintAgent = tuple[str, Mapping[str, Any]]
 """An agent's name and parameters."""
 
 
-def hint_agent_of(game: Game, opponents: Iterable[HintAgent]) -> HintAgent | None:
-    """Return who gives hints: an opponent that thinks, else a search for any game; None if none."""
-    name = game.info.name
-    known = {component.name for component in registry().components(AGENT, game=name, adapted=True)}
+def hint_agent_of(game: Game, opponents: Iterable[HintAgent]) -> HintAgent:
+    """Return who gives hints: the first opponent that thinks, else a search for any game."""
     spare = "mcts" if game.info.perfect_information else "ismcts"
-    for agent, parameters in [*opponents, (spare, {})]:
-        if agent in known and agent not in ("human", "random"):
-            return agent, parameters
-    return None
+    thinking = (each for each in opponents if each[0] not in ("human", "random"))
+    return next(thinking, (spare, {}))
 
 
 def decision_in_place(seat: Seat, view: PlayerView, *, seed: int) -> Decision:

@@ -104,7 +104,6 @@ def _members(protocol: type) -> list[str]:
     names = {
         name
         for base in protocol.__mro__
-        if getattr(base, "_is_protocol", False) and base.__module__ != "typing"
         for name in (*vars(base), *vars(base).get("__annotations__", ()))
     }
     return sorted(name for name in names if not name.startswith("_"))

@@ -32,7 +32,7 @@ from miai.information import PlayerView
 from miai.pages.document import printable
 from miai.pages.replay_page import legend
 from miai.plain import Json, dumps, one_line, to_plain
-from miai.playing.hints import HintAgent, decision_in_place, hint_agent_of, hint_line
+from miai.playing.hints import decision_in_place, hint_agent_of, hint_line
 from miai.playing.match import Seat, SeatReply, play_game, turn_is_over
 from miai.playing.session import RevisableGame, TakeBack
 from miai.plugins.kinds import GAME
@@ -466,7 +466,7 @@ class GameTable:
 
     def can_advise(self) -> bool:
         """Return whether hints are given: not between people."""
-        return self._people == 1 and self._adviser is not None
+        return self._people == 1
 
     def advise(self, player: int) -> Hint:
         """Return a move for a person on its turn, a line about it, and what was considered.
@@ -477,7 +477,8 @@ class GameTable:
         seat = self.seat(player)
         if seat is None or not seat.view.legal_actions or not self.can_advise():
             raise ConfigError("there is no hint here")
-        agent, parameters = self._adviser or ("", {})
+        chairs = [(chair.agent, chair.parameters) for chair in self.setting.chairs]
+        agent, parameters = hint_agent_of(self.game, chairs)
         chair = Chair(agent=agent, parameters=dict(parameters))
         decision = decision_in_place(self._process(chair), seat.view, seed=self.setting.seed)
         action = -1 if decision.resign else decision.action
@@ -552,11 +553,6 @@ class GameTable:
             while self._paused and not self._steps and not self._stopping:
                 self._pace.wait(timeout=1.0)
             self._steps = max(0, self._steps - 1)
-
-    @property
-    def _adviser(self) -> HintAgent | None:
-        chairs = [c for c in self.setting.chairs if c.agent != PERSON]
-        return hint_agent_of(self.game, [(chair.agent, chair.parameters) for chair in chairs])
 
     def _seat(self, player: int) -> Seat:
         chair = self.setting.chairs[player]
