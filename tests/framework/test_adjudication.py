@@ -289,16 +289,10 @@ def test_records_without_verdicts_are_what_they_were() -> None:
     [
         ({"returns": (1.0, -1.0)}, "the record gives returns"),
         ({"verdicts": []}, "without a verdict"),
-        (
-            {"verdicts": [VerdictRecord(rule="a", ply=9, returns=(-1.0, 1.0))]},
-            "does not fit",
-        ),
+        ({"verdicts": [VerdictRecord(rule="a", ply=9, returns=(-1.0, 1.0))]}, "does not fit"),
         ({"verdicts": [VerdictRecord(rule="a", ply=0, returns=(-1.0,))]}, "does not fit"),
         ({"loser": 0}, "with loser 0"),
-        (
-            {"verdicts": [VerdictRecord(rule="a", ply=1, returns=(-1.0, 1.0))]},
-            "not fit|without",
-        ),
+        ({"verdicts": [VerdictRecord(rule="a", ply=1, returns=(-1.0, 1.0))]}, "not fit|without"),
         (
             {
                 "returns": (-9.0, 9.0),

@@ -103,11 +103,7 @@ def test_a_class_of_a_file_plays_from_the_command_line(folder: Path) -> None:
     ],
 )
 def test_bad_input_gives_one_clear_line(
-    folder: Path,
-    agent: str,
-    more: tuple[str, ...],
-    message: str,
-    monkeypatch: pytest.MonkeyPatch,
+    folder: Path, agent: str, more: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
     game = miai.load_game("tic_tac_toe")

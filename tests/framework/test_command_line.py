@@ -113,10 +113,7 @@ def test_listings_show_parameters_defaults_and_units() -> None:
             " several moves  [miai]\nsolved: Result that a search to the end of the game proves"
             " within a budget  [miai]\n\nParameters of one: miai list adjudicators NAME\n",
         ),
-        (
-            ("opponents", "--game", "tic_tac_toe"),
-            "no component of kind 'opponents' is installed\n",
-        ),
+        (("opponents", "--game", "tic_tac_toe"), "no component of kind 'opponents' is installed\n"),
     ],
 )
 def test_a_listing_is_for_people(words: tuple[str, ...], text: str) -> None:

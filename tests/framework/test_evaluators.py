@@ -150,10 +150,7 @@ def test_a_search_seeds_its_evaluator_for_each_game() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "name", "values"),
-    [
-        ("search", "alpha-beta", {"nodes": 0}),
-        ("evaluator", "random-rollout", {}),
-    ],
+    [("search", "alpha-beta", {"nodes": 0}), ("evaluator", "random-rollout", {})],
 )
 @pytest.mark.parametrize("mover", [0, 1])
 def test_an_advantage_is_the_first_player_s_whoever_moves(

@@ -13,14 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import miai
-from miai import (
-    EnumeratedBelief,
-    Game,
-    Observation,
-    Player,
-    PlayerView,
-    State,
-)
+from miai import EnumeratedBelief, Game, Observation, Player, PlayerView, State
 from miai.errors import BeliefTooLargeError, EmptyBeliefError, HiddenInformationError
 from miai_classics.phantom_tic_tac_toe import PhantomTicTacToe, PhantomTicTacToeState
 

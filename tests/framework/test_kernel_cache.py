@@ -116,11 +116,7 @@ def test_go_search_depends_on_the_rules_and_on_the_framework() -> None:
 
 def test_a_new_folder_clears_away_those_unused_for_a_month(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
-    ages = {
-        "rules-0123456789abcdef": 31,
-        "rules-fedcba9876543210": 29,
-        "notes": 100,
-    }
+    ages = {"rules-0123456789abcdef": 31, "rules-fedcba9876543210": 29, "notes": 100}
     for name, days in ages.items():
         (cache / name / "code").mkdir(parents=True)
         (cache / name / "code" / "play.nbc").write_text("code")

@@ -17,11 +17,7 @@ from hypothesis import strategies as st
 import miai
 from miai.agent import Agent, Decision, RandomAgent
 from miai.clock import ClockReading
-from miai.errors import (
-    AgentTimeoutError,
-    AgentUnavailableError,
-    ConfigError,
-)
+from miai.errors import AgentTimeoutError, AgentUnavailableError, ConfigError
 from miai.game import Game, Observation, Player, State
 from miai.playing.match import InProcessSeat, play, play_game
 from miai.playing.replay import replay

@@ -31,23 +31,10 @@ from tests.framework.tree_games import (
 )
 
 import miai
-from miai.errors import (
-    GameError,
-    HiddenInformationError,
-    ParameterError,
-    PluginError,
-)
+from miai.errors import GameError, HiddenInformationError, ParameterError, PluginError
 from miai.parameters import build_parameters
 from miai.search.evaluators import RandomRollout
-from miai.search.mcts import (
-    Mcts,
-    MctsParameters,
-    Node,
-    best_value,
-    most_visits,
-    puct,
-    uct,
-)
+from miai.search.mcts import Mcts, MctsParameters, Node, best_value, most_visits, puct, uct
 from miai.search.protocol import Evaluator, SearchResult
 
 WIN, LOSS, DRAW = End((1.0, -1.0)), End((-1.0, 1.0)), End((0.0, 0.0))
@@ -91,11 +78,7 @@ DEEPER = (Choice(0, (WIN, LOSS)), Choice(0, (LOSS, WIN)))
 GOLDEN = Choice(
     0,
     (
-        Choice(
-            1,
-            (Choice(0, DEEPER, (0.2, -0.2)), Choice(0, DEEPER, (-0.6, 0.6))),
-            (0.5, -0.5),
-        ),
+        Choice(1, (Choice(0, DEEPER, (0.2, -0.2)), Choice(0, DEEPER, (-0.6, 0.6))), (0.5, -0.5)),
         Choice(1, (Choice(0, DEEPER, (0.1, -0.1)),), (-0.25, 0.25)),
     ),
 )
@@ -499,13 +482,7 @@ def test_ends_are_proven_in_a_full_tree_too() -> None:
 
 
 @pytest.mark.parametrize(
-    "values",
-    [
-        {},
-        {"batch": 16},
-        {"selection": "puct"},
-        {"evaluator_parameters": {"rollouts": 3}},
-    ],
+    "values", [{}, {"batch": 16}, {"selection": "puct"}, {"evaluator_parameters": {"rollouts": 3}}]
 )
 def test_two_searches_of_one_seed_agree_in_everything(values: dict[str, Any]) -> None:
     game = miai.load_game("tic_tac_toe")

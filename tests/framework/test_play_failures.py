@@ -54,10 +54,7 @@ def plugin(folder: Path, *registrations: str, **sources: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("command", "more", "cause"),
-    [
-        ("sleep 100", ("--black.timeouts.startup", "1"), "within 1 s"),
-    ],
+    ("command", "more", "cause"), [("sleep 100", ("--black.timeouts.startup", "1"), "within 1 s")]
 )
 def test_an_engine_that_cannot_start(command: str, more: tuple[str, ...], cause: str) -> None:
     words = ("play", "go", "--black", "gtp", "--black.command", command, *more)

@@ -141,9 +141,7 @@ def test_an_error_in_pondering_is_a_crash(seats: list[AgentProcess]) -> None:
     assert "RuntimeError: no thoughts" in record.detail
 
 
-def test_the_next_game_begins_although_the_last_one_ended_pondering(
-    thinker: AgentProcess,
-) -> None:
+def test_the_next_game_begins_although_the_last_one_ended_pondering(thinker: AgentProcess) -> None:
     for _ in range(3):
         record = play(thinker, PONDERING, delay=0.02)
         assert record.termination is Termination.TERMINAL, record.detail

@@ -19,12 +19,7 @@ from tests.framework.test_programs import SPEECH
 import miai
 from miai.agent import Agent, Decision, RandomAgent
 from miai.clock import Clock, ClockReading, TimeControl
-from miai.errors import (
-    ConfigError,
-    ConformanceError,
-    GameFailedError,
-    RecordError,
-)
+from miai.errors import ConfigError, ConformanceError, GameFailedError, RecordError
 from miai.game import Game, State
 from miai.information import EnumeratedBelief, PlayerView
 from miai.playing.match import InProcessSeat, Seat, play_game

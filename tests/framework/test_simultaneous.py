@@ -15,15 +15,7 @@ import pytest
 from tests.seeds import seed_of_test
 
 import miai
-from miai import (
-    EnumeratedBelief,
-    Game,
-    Observation,
-    Player,
-    PlayerView,
-    SimultaneousState,
-    State,
-)
+from miai import EnumeratedBelief, Game, Observation, Player, PlayerView, SimultaneousState, State
 from miai.agent import Agent, Decision, RandomAgent
 from miai.clock import ClockReading, TimeControl
 from miai.errors import (
@@ -537,13 +529,7 @@ def test_a_program_is_told_all_actions_with_their_texts() -> None:
     assert seen is not None
     agent.observe(seen)
     assert agent._news == [
-        {
-            "actor": -2,
-            "action": 1,
-            "text": "tails",
-            "actions": [0, 1],
-            "texts": ["heads", "tails"],
-        }
+        {"actor": -2, "action": 1, "text": "tails", "actions": [0, 1], "texts": ["heads", "tails"]}
     ]
 
 

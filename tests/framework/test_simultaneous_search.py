@@ -113,11 +113,7 @@ def solved(text: str, order: str) -> tuple[float, list[float], list[float]]:
         return state.returns()[0], [], []
     if state.is_chance_node():
         outcomes = state.chance_outcomes()
-        return (
-            sum(p * solved(state.child(a).serialize(), order)[0] for a, p in outcomes),
-            [],
-            [],
-        )
+        return (sum(p * solved(state.child(a).serialize(), order)[0] for a, p in outcomes), [], [])
     rows, columns = state.legal_actions_of(0), state.legal_actions_of(1)
     matrix = np.array([[solved(after(state, a, b), order)[0] for b in columns] for a in rows])
     value, first = row_equilibrium(matrix)

@@ -41,10 +41,7 @@ def test_a_capable_terminal_shows_signs_and_colours(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("variables", "signs", "colours"),
-    [
-        ({"NO_COLOR": "1"}, True, False),
-        ({"PYTHONIOENCODING": "ascii"}, False, False),
-    ],
+    [({"NO_COLOR": "1"}, True, False), ({"PYTHONIOENCODING": "ascii"}, False, False)],
 )
 def test_other_terminals_show_what_they_can(
     tmp_path: Path, variables: dict[str, str], signs: bool, colours: bool

@@ -17,14 +17,7 @@ import pytest
 
 from miai.errors import WorkerError
 from miai.process.child import Child
-from miai.process.workers import (
-    ATTEMPTS,
-    Failed,
-    Finished,
-    Job,
-    JobEvent,
-    WorkerPool,
-)
+from miai.process.workers import ATTEMPTS, Failed, Finished, Job, JobEvent, WorkerPool
 
 pytestmark = [pytest.mark.usefixtures("unruly"), pytest.mark.timeout(120)]
 

@@ -178,13 +178,7 @@ def test_squares_are_where_their_coordinates_are_drawn(name: str, values: dict[s
 # -- beliefs ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "values"),
-    [
-        ("phantom_tic_tac_toe", {}),
-        ("mini_rbc", {}),
-    ],
-)
+@pytest.mark.parametrize(("name", "values"), [("phantom_tic_tac_toe", {}), ("mini_rbc", {})])
 @pytest.mark.parametrize("seed", range(2))
 def test_beliefs_are_as_orange_as_their_worlds_say(
     name: str, values: dict[str, Any], seed: int

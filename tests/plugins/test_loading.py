@@ -86,9 +86,7 @@ def test_a_broken_plugin_is_isolated(modules: Path, defect: str) -> None:
         assert all(c.plugin != "zbad" for c in plugins.registry.components(kind))
 
 
-def test_using_a_broken_plugin_names_it_and_chains_its_error(
-    modules: Path,
-) -> None:
+def test_using_a_broken_plugin_names_it_and_chains_its_error(modules: Path) -> None:
     with pytest.warns(PluginWarning):
         plugins = host(entry(modules, "bad", BROKEN["raises"]))
     with pytest.raises(UnknownComponentError, match=r"'bad'.*miai plugins check") as caught:

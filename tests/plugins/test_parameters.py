@@ -57,10 +57,7 @@ class Example(miai.Parameters):
         ({"points": -0.2}, "players[2].points: -0.2 is not a multiple of 0.5; use -0.5 or 0"),
         ({"inner": {"width": True}}, "players[2].inner.width: expected a whole number, got true"),
         ({"type": True}, "players[2].type: expected a whole number, got true"),
-        (
-            {"label": ".."},
-            "players[2].label: '..' is not a name: use letters, digits and _",
-        ),
+        ({"label": ".."}, "players[2].label: '..' is not a name: use letters, digits and _"),
         (
             {"mode": "uctt"},
             "players[2].mode: 'uctt' is not one of uct, puct; did you mean 'uct' or",
@@ -76,10 +73,7 @@ class Example(miai.Parameters):
         ({"moves": ["a"] * 3}, "players[2].moves: has too many entries; at most 2"),
         ({"label": "x" * 5}, "players[2].label: a text of 5 characters is too long; at most 4"),
         ({"label": ""}, "players[2].label: a text of 0 characters is too short; at least 1"),
-        (
-            {"label": "a b"},
-            "players[2].label: 'a b' is not a name: use letters, digits and _",
-        ),
+        ({"label": "a b"}, "players[2].label: 'a b' is not a name: use letters, digits and _"),
         ({"inner": {"widht": 4}}, "players[2].inner.widht: unknown parameter. Did you mean 'wid"),
     ],
 )
