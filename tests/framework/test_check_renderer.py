@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -210,3 +211,34 @@ def test_authors_have_a_fixture(
     miai_check_renderer: Callable[..., miai.testing.ConformanceReport],
 ) -> None:
     assert miai_check_renderer("kuhn_poker", games=2).games == 2
+
+
+BIDS = {"num_cards": 3, "imp_info": True, "points_order": "descending"}
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "actions", "shown"),
+    [
+        ("tic_tac_toe", {}, [4], "...\n.x.\n..."),
+        ("phantom_tic_tac_toe", {}, [], "no observations yet"),
+        ("phantom_tic_tac_toe", {}, [4, 4, 0], "you played b2: {'stood': True}"),
+        ("kuhn_poker", {}, [4, 3, 1, 0], "{'card': 'K'}\nyou played bet\nthey played pass"),
+        (
+            "goofspiel",
+            BIDS,
+            [2, 1, 0, 0],
+            "player1 played 3: {'winners': [0]}\nplayer1 played 1: {'winners': [None, 1]}",
+        ),
+    ],
+)
+def test_without_a_renderer_observations_are_shown(
+    name: str, settings: dict[str, Any], actions: list[int], shown: str
+) -> None:
+    game = miai.load_game(name, **settings)
+    view, state = PlayerView(game, 0), game.new_initial_state()
+    for action in (None, *actions):
+        if action is not None:
+            state.apply_action(action)
+        if (observation := state.observation(0)) is not None:
+            view.observe(observation)
+    assert PlainRenderer().render(view) == shown

@@ -10,10 +10,18 @@ import pytest
 
 import miai
 import miai.plugins.kinds
-from miai.errors import PluginLoadError, RegistrationError, UnknownComponentError
+from miai.clock import ClockReading, TimeControl
+from miai.errors import (
+    AgentUnavailableError,
+    ConfigError,
+    PluginLoadError,
+    RegistrationError,
+    UnknownComponentError,
+)
 from miai.plugins.kinds import AGENT, KINDS, Kind
 from miai.plugins.loader import registry
 from miai.plugins.registry import Registry
+from miai.search.protocol import SearchResult
 from miai_go.kinds import KINDS as GO_KINDS
 from miai_tournaments.kinds import EXECUTOR, FORMAT, STORE
 
@@ -64,21 +72,57 @@ def test_a_protocol_names_what_is_missing() -> None:
         own.get(AGENT, "half").build(miai.load_game("tic_tac_toe"), values={})
 
 
-def test_a_search_that_serves_as_an_agent_is_closed_with_it() -> None:
-    closed: list[bool] = []
+def test_a_search_that_serves_as_an_agent_follows_the_game() -> None:
+    calls: list[object] = []
 
     class Search:
-        def new_game(self, seed: int) -> None: ...
-        def advance(self, action: int) -> None: ...
-        def search(self, state: object, *, seconds: float | None = None) -> None: ...
+        def new_game(self, seed: int) -> None:
+            calls.append(seed)
+            if seed == 9:
+                raise ConfigError("weights are missing")
+
+        def advance(self, action: int) -> None:
+            calls.append(action)
+
+        def search(self, state: miai.State, *, seconds: float | None = None) -> SearchResult:
+            visits = {0: 3, 2: 9, 1: 3, 5: 1, 6: 1, 7: 1}
+            values = {2: 0.123456789, 0: -0.5}
+            return SearchResult(action=2, value=2 / 3, visits=visits, values=values, pv=(2, 0))
+
+        def ponder(self, state: miai.State, stop: object) -> None:
+            calls.append((state.history(), stop))
+
         def close(self) -> None:
-            closed.append(True)
+            calls.append("close")
 
     own = Registry().for_plugin("own")
     own.add("search", "own", lambda game, parameters: Search(), summary="")
-    agent = own.build(AGENT, "own", miai.load_game("tic_tac_toe"))
+    game = miai.load_game("tic_tac_toe")
+    agent, state = own.build(AGENT, "own", game), game.new_initial_state()
+    agent.new_game(7, player=0)
+    for action in (None, 4, 0):
+        if action is not None:
+            state.apply_action(action)
+        observation = state.observation(0)
+        assert observation is not None
+        agent.observe(observation)
+    agent.ponder(stop := lambda: True)
+    assert agent.act(ClockReading(control=TimeControl())).statistics == {
+        "value": 0.666667,
+        "value_unit": "utility",
+        "pv": [2, 0],
+        "top": [[2, 9, 0.1235], [0, 3, -0.5], [1, 3, 0.0], [5, 1, 0.0], [6, 1, 0.0]],
+    }
     agent.close()
-    assert closed == [True]
+    assert calls == [7, 4, 0, ([4, 0], stop), "close"]
+    with pytest.raises(AgentUnavailableError, match="weights are missing"):
+        agent.new_game(9, player=0)
+    for name, message in (
+        ("kuhn_poker", "kuhn_poker hides information, which this search cannot handle; ismcts, pi"),
+        ("matching_pennies", "players act at once, which this search does not handle; mcts does"),
+    ):
+        with pytest.raises(AgentUnavailableError, match=message):
+            own.build(AGENT, "own", miai.load_game(name))
 
 
 def test_two_plugins_cannot_declare_one_kind_differently() -> None:

@@ -28,39 +28,6 @@ def moved(browser: Browser, table: str, move: str) -> None:
         events.until(lambda n: is_turn(n) and n["frame"]["number"] > number)
 
 
-@pytest.mark.slow
-def test_an_opponent_s_thoughts_are_those_of_its_record(browser: Browser) -> None:
-    table = browser.new_table(
-        "go",
-        game__board_size="5",
-        players__0__agent="me",
-        players__1__agent="mcts",
-        players__1__simulations="200",
-        seed="3",
-    )
-    moved(browser, table, "C3")
-    analysis = browser.ask(f"{table}/analysis").json
-    thoughts = analysis["thoughts"]
-    assert thoughts["who"] == "white"
-    assert re.fullmatch(r"win rate \d+\.\d %", thoughts["value"])
-    considered = thoughts["considered"]
-    assert sum(int(row["visits"]) for row in considered) <= 200
-    visits = [int(row["visits"]) for row in considered]
-    assert visits == sorted(visits, reverse=True)
-    assert [row["share"] for row in considered] == [count / sum(visits) for count in visits]
-    with browser.watching(table) as events:
-        news = events.until(is_turn)
-        played = news["moves"][-1]
-        areas = {area["name"]: area["box"] for area in news["frame"]["areas"]}
-    assert considered[0]["text"] == thoughts["line"][0]["text"] == played
-    assert all(row["box"] == areas[row["text"]] for row in considered)
-    assert analysis["graph"].count('class="graph"') == 1
-    hint = browser.post(f"{table}/hints", {}).json
-    assert hint["thoughts"]["who"] == "black"
-    best = max(hint["thoughts"]["considered"], key=lambda row: int(row["visits"]))
-    assert best["action"] == hint["action"]
-
-
 def test_what_an_agent_recorded_is_shown_with_places_and_shares() -> None:
     game = miai.load_game("tic_tac_toe")
     state = game.new_initial_state()
@@ -184,17 +151,6 @@ def test_a_game_between_agents_is_paused_stepped_and_continued(browser: Browser)
         assert browser.post(f"{table}/pace", {"kind": "continue"}).status == 200
         news = events.until(is_over)
         assert (news["paused"], news["undo"], news["hints"]) == (False, False, False)
-    guest, chairs = Browser(browser.port), {"players__0__agent": "me", "players__1__agent": "guest"}
-    own = browser.new_table("tic_tac_toe", **chairs)
-    browser.invite(guest, own)
-    for asker, path, said, status, problem in (
-        (browser, own, {"kind": "stop"}, 400, "say pause, step or continue"),
-        (browser, own, [], 400, "say pause, step or continue"),
-        (browser, own, {"kind": "pause"}, 409, "only games between agents can be paused"),
-        (guest, own, {"kind": "pause"}, 403, "you only look on here"),
-    ):
-        reply = asker.post(f"{path}/pace", said)
-        assert (reply.status, reply.json) == (status, {"problem": problem})
 
 
 @pytest.mark.slow

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.web.server import Browser, Events, is_over, is_turn, let_in, running
 
 import miai
+from miai.errors import ConfigError, RecordError
+from miai.files import Journal
 from miai.plugins.kinds import AGENT
 from miai.plugins.loader import registry
-from miai.web.lobby import FormError, fields_of, setting_of
+from miai.record import MoveRecord
+from miai.render import PlainRenderer
+from miai.web.lobby import FormError, fields_of, picture_of, setting_of
+from miai.web.tables import Chair, GameTable, Setting
 
 
 def begun(browser: Browser, table: str, events: Events) -> int:
@@ -74,6 +81,113 @@ def test_a_move_is_taken_back(browser: Browser) -> None:
         browser.post(f"{table}/answers", {"number": number + 2, "kind": "undo"})
         again = events.until(lambda n: is_turn(n) and n["moves"] == [])
         assert again["frame"] == first["frame"]
+
+
+def test_everybody_is_told_what_may_not_be_done(visitor: Browser) -> None:
+    table = visitor.new_table("tic_tac_toe", players__0__agent="me", players__1__agent="guest")
+    guest, onlooker = Browser(visitor.port), let_in(visitor.port)
+    vacant = visitor.new_table("tic_tac_toe", players__0__agent="me", players__1__agent="guest")
+    visitor.invite(guest, table)
+    pace = "say pause, step or continue"
+    for asker, path, said, status, problem in (
+        (onlooker, f"{table}/answers", {}, 403, "you only look on here"),
+        (onlooker, f"{table}/hints", {}, 403, "you only look on here"),
+        (visitor, f"{vacant}/answers", {}, 409, "the game does not go on"),
+        (visitor, f"{table}/answers", [], 400, "send an object of JSON"),
+        (visitor, f"{table}/answers", {"number": 1, "kind": "undo"}, 409, "no move can be taken"),
+        (
+            visitor,
+            f"{table}/answers",
+            {"number": True},
+            409,
+            "the position has changed: look again",
+        ),
+        (visitor, f"{table}/hints", {}, 409, "there is no hint here"),
+        (visitor, f"{table}/invitations/0", {}, 409, "there is no empty chair"),
+        (guest, f"{table}/invitations/1", {}, 409, "there is no empty chair"),
+        (visitor, f"{table}/pace", {"kind": "stop"}, 400, pace),
+        (visitor, f"{table}/pace", [], 400, pace),
+        (
+            visitor,
+            f"{table}/pace",
+            {"kind": "pause"},
+            409,
+            "only games between agents can be paused",
+        ),
+        (guest, f"{table}/pace", {"kind": "pause"}, 403, "you only look on here"),
+    ):
+        if status != 403:
+            assert asker.ask(table).status == 200, "the game begins"
+        reply = asker.post(path, said)
+        assert (reply.status, reply.json["problem"][: len(problem)]) == (status, problem)
+    reply = visitor.ask("/games/go/players/1/mtcs")
+    assert reply.status == 404
+    assert "Did you mean &#39;mcts&#39;" in reply.text
+
+
+def test_a_table_is_what_its_journal_tells(tmp_path: Path) -> None:
+    path = tmp_path / "table.jsonl"
+    chairs = [Chair(agent="human", browser="b"), Chair(agent="human", invitation="key")]
+    clock = {"kind": "fischer", "seconds": 60.0, "increment": 2.0}
+    setting = Setting(game="tic_tac_toe", parameters={}, chairs=chairs, seed=1, clock=clock)
+    GameTable("table", setting, path, hidden=()).create()
+    assert path.stat().st_mode & 0o777 == 0o600
+    rows = ((0, 4, "b2", 1.5), (1, 3, "a2", 9.0), (1, 0, "a3", 2.25), (2, 8, "c1", 9.0))
+    moves = [
+        MoveRecord(ply=ply, actor=ply % 2, action=action, text=text, seconds=seconds)
+        for ply, action, text, seconds in rows
+    ]
+    entries = [{"move": asdict(move)} for move in moves]
+    Journal(path).append([*entries, {"sit": [1, "c"]}, {"undo": 2}])
+    table = GameTable.open(path, hidden=())
+    assert table.moves == [moves[0], moves[2]], "the second was interrupted, the last taken back"
+    assert table.setting.chairs == [Chair(agent="human", browser=name) for name in "bc"]
+    assert [table.player_of(name) for name in ("b", "c", "", "d")] == [0, 1, -1, -1]
+    for player in (-1, 0, 1):
+        news = table.news(player)
+        frame = news.pop("frame")
+        assert "<circle" in frame.pop("picture")
+        rest: dict[str, Any] = {"turn": False, "news": "", "hint": "", "areas": [], "moves": []}
+        assert frame == {"number": 2, "text": "o..\n.x.\n...", **rest}
+        nothing = {"problem": "", "estimate": "", "result": "", "paused": None}
+        shown = {"stage": "waiting", "hints": False, "undo": False, "analysis": False}
+        clocks = {"left": [60.5, 59.8], "ticking": []}  # 60 - 1.5 + 2, 60 - 2.25 + 2
+        assert news == {**shown, **nothing, "clocks": clocks, "moves": ["b2", "a3"]}
+    with pytest.raises(ConfigError, match="the analysis is shown when the game is over"):
+        table.analyse(0)
+    Journal(path).replace([{"schema": "miai.table/2"}])
+    with pytest.raises(RecordError, match="is not a table's journal: of another version"):
+        GameTable.open(path, hidden=())
+
+
+@pytest.mark.parametrize(("player", "starting"), [(-1, "The players are"), (0, "The opponent is")])
+def test_a_suspended_hidden_game_shows_its_own_side(
+    tmp_path: Path, player: int, starting: str
+) -> None:
+    chairs = [Chair(agent="human", browser="b"), Chair(agent="ismcts")]
+    setting = Setting(game="phantom_tic_tac_toe", parameters={}, chairs=chairs, seed=1)
+    table = GameTable("table", setting, tmp_path / "table.jsonl", hidden=())
+    table.create([MoveRecord(ply=0, actor=0, action=4, text="b2")])
+    table.stage = "suspended"
+    page, own = table.page(player), player == 0
+    assert page.pop("starting") == f"{starting} starting; on a busy machine this takes a while."
+    assert page.pop("definitions").startswith('<g id="phantom_tic_tac_toe-board-3x3">')
+    assert page.pop("legend").count("<svg") == 4
+    assert bool(page.pop("picture")) == own
+    assert page == {
+        "game": "phantom_tic_tac_toe",
+        "names": ["x", "o"],
+        "chairs": ["a person", "ismcts"],
+        "player": player,
+        "timed": False,
+        "empty": [],
+        "text": "...\n.x.\n...\no out of sight: 0"
+        if own
+        else "The position is hidden until the game is over.",
+    }
+    assert [table.estimate_of(player), table.can_analyse(player)] == ["belief" * own, False]
+    if own:
+        assert table.estimate(0)["title"] == "16 possible worlds"
 
 
 @pytest.mark.parametrize(
@@ -321,3 +435,13 @@ def test_parameters_in_tables_are_fields_of_the_form() -> None:
     with pytest.raises(FormError, match="Did you mean 'solver'") as caught:
         setting_of("go", {**given, "players.1.adviser": "slover"}, browser="b")
     assert set(caught.value.mistakes) == {"players.1.adviser"}
+
+
+def test_a_game_without_pictures_is_shown_by_its_letter(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert 'id="tic_tac_toe-board-3x3"' in picture_of("tic_tac_toe")
+    monkeypatch.setattr("miai.web.lobby.renderer_for", lambda game: PlainRenderer())
+    letter = re.sub(r"<svg[^>]*>", "<svg>", picture_of("pig"))
+    assert letter == (
+        '<svg><defs></defs><text x="50" y="66" font-size="48" font-family="sans-serif" '
+        'text-anchor="middle" fill="#808890">P</text></svg>'
+    )

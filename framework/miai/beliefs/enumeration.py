@@ -280,7 +280,7 @@ class Tables:
         for state, hidden in successors.items():
             belief = self._belief(after, hidden if image is None else map(image, hidden))
             if first < 0 and belief != 1 << state:  # the states before this one did not change
-                rows = np.full(count, -1, np.int32)
+                rows = np.zeros(count, np.int32)
                 for earlier in numbers(self._mask(self._sources, group) | sources):
                     rows[earlier] = self._set(1 << earlier)
                 first = self._rows.extend(rows)

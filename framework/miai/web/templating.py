@@ -73,9 +73,9 @@ def asset(name: str, *packages: str) -> bytes | None:
     """Return a style sheet or script by name; None if there is none.
 
     Args:
-      packages: where to look, in their folders ``assets`` (default: the framework's).
+      packages: where to look, in their folders ``assets``.
     """
-    for package in packages or ("miai.web", "miai.pages"):
+    for package in packages:
         folder = resources.files(package) / "assets"
         if name in {file.name for file in folder.iterdir()}:
             return (folder / name).read_bytes()
