@@ -187,7 +187,7 @@ def test_a_suspended_hidden_game_shows_its_own_side(
     }
     assert [table.estimate_of(player), table.can_analyse(player)] == ["belief" * own, False]
     if own:
-        assert table.estimate(0)["title"] == "16 possible worlds"
+        assert table.estimate(0)["title"] == "1 possible world"
 
 
 @pytest.mark.parametrize(
