@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from markupsafe import Markup
@@ -15,6 +16,7 @@ from miai.pages.charts import (
     Band,
     Bars,
     Diamonds,
+    Mark,
     Plot,
     PlotLine,
     Points,
@@ -56,12 +58,11 @@ def test_numbers_are_written_in_their_unit() -> None:
     assert (plain(1_000_000), plain(2.5)) == ("1,000,000", "2.5")
 
 
-def drawn_charts() -> Iterator[str]:
-    """Yield a figure with each kind of mark, and each chart of a page."""
+def a_figure() -> str:
+    """Return a figure with each kind of mark."""
     line = Points(label="a<b", points=[(0, 1), (1, 3)], y_spans=[(0, 2), (2, 4)], series=0)
-    steps = Points(
-        label="steps", points=[(0, 2), (1, 1)], series=9, line="steps", hollow=True, title="a title"
-    )
+    rings = [(0.0, 2.0), (1.0, 1.0)]
+    steps = Points(label="steps", points=rings, series=9, line="steps", hollow=True, title="a ring")
     spread = Points(label="x", points=[(1, 1)], x_spans=[(0.5, 2)], series=None, line="none")
     thin = Points(label="", points=[(0, 0), (2, 4)], series=17, hidden=True)
     band = Band(points=[(0, 1), (1, 3)], margins=[0.5, 1], series=0)
@@ -71,48 +72,28 @@ def drawn_charts() -> Iterator[str]:
     remarks = [Remark(text="beside", y=1, series=2), Remark(text="inside", y=0, x=2)]
     ratios = Axis(label="ratio", logarithmic=True, text=times, within=(0.5, 2))
     lines = Axis(names={0: "first", 1: "second", 2: "third"}, grid=False)
-    rows = [
-        [
-            Plot(
-                title="one, below",
-                x=Axis(label="games", whole=True),
-                y=Axis(label="Elo"),
-                marks=[band, thin, line, steps, spread],
-                y_levels={2: "level", 3: ""},
-            ),
-            Plot(
-                title="two",
-                x=ratios,
-                y=lines,
-                marks=[bars, bad, diamonds, *remarks],
-                x_levels=[1],
-                room=60,
-                downwards=True,
-                height=80,
-            ),
-        ],
-        [Plot(title="three", x=Axis(text=percents), y=Axis(space=0), marks=[line], width=120)],
-    ]
-    yield figure("A title of a figure", rows, note="A note of a few words. " * 8)
-    curves = [
-        PlotLine(Markup("<b>one</b>"), "one", [1, 10, 100], [0, 5, 4], [1, 2, 3]),
-        PlotLine(Markup("two"), "two", [1, 100], [2, 2]),
-    ]
-    for many in (False, True):
-        yield line_chart(
-            curves * (8 if many else 1),
-            x_label="games",
-            y_label="Elo",
-            label="Elo over games",
-            space=1.5,
-            levels={"the best": 6},
-            ratios=many,
-        )
+    games, elo, shares = Axis(label="games", whole=True), Axis(label="Elo"), Axis(text=percents)
+    over: list[Mark] = [band, thin, line, steps, spread]
+    lying: list[Mark] = [bars, bad, diamonds, *remarks]
+    size: dict[str, Any] = {"room": 60, "downwards": True, "height": 80}
+    one = Plot(title="one, below", x=games, y=elo, marks=over, y_levels={2: "level", 3: ""})
+    two = Plot(title="two", x=ratios, y=lines, marks=lying, x_levels=[1], **size)
+    three = Plot(title="three", x=shares, y=Axis(space=0), marks=[line], width=120)
+    return figure("A title of a figure", [[one, two], [three]], note="A note of a few words. " * 8)
+
+
+def drawn_charts() -> Iterator[str]:
+    """Yield a figure, and each chart of a page."""
+    yield a_figure()
+    one = PlotLine(Markup("<b>one</b>"), "one", [1, 10, 100], [0, 5, 4], [1, 2, 3])
+    two = PlotLine(Markup("two"), "two", [1, 100], [2, 2])
+    words = {"x_label": "games", "y_label": "Elo", "label": "Elo over games"}
+    for curves, ratios in (([one, two], False), ([one, two] * 8, True)):
+        yield line_chart(curves, **words, space=1.5, levels={"the best": 6}, ratios=ratios)
     yield rating_bar(-20, -35, 5, zero=0, extent=(-50, 50), label="rating")
     yield box([1, 2, 3, 5, 9], extent=(0, 10), label="quantiles")
     yield stacked_bar({"won": (3, Markup("3 <i>games</i>")), "lost": (1, Markup("1"))}, label="all")
-    yield ratio_bar(0.5, -2.94, 2.2)
-    yield ratio_bar(-9, -2.94, 2.2)
+    yield from (ratio_bar(llr, -2.94, 2.2) for llr in (0.5, -9))
 
 
 def test_charts_are_drawn_as_they_were_looked_at() -> None:

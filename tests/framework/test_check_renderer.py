@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.framework.histories import view_of
 
 import miai
 from miai.errors import ConformanceError, ParameterError
@@ -235,10 +236,4 @@ def test_without_a_renderer_observations_are_shown(
     name: str, settings: dict[str, Any], actions: list[int], shown: str
 ) -> None:
     game = miai.load_game(name, **settings)
-    view, state = PlayerView(game, 0), game.new_initial_state()
-    for action in (None, *actions):
-        if action is not None:
-            state.apply_action(action)
-        if (observation := state.observation(0)) is not None:
-            view.observe(observation)
-    assert PlainRenderer().render(view) == shown
+    assert PlainRenderer().render(view_of(game, 0, actions)) == shown

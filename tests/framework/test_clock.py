@@ -261,15 +261,6 @@ def test_fischer_increments_save_a_slow_player(make_seat: MakeSeat) -> None:
     assert record.players[0].seconds > 1.6
 
 
-@pytest.mark.slow
-def test_byo_yomi_periods_are_lost_one_by_one(make_seat: MakeSeat) -> None:
-    control = TimeControl(kind="byo-yomi", periods=3, period_seconds=1.0, margin=0.2)
-    record = sleep_through(make_seat("sleeper", seconds=[1.3, 0.0, 1000.0]), control)
-    assert (record.termination, record.loser) == (Termination.TIME, 0)
-    assert [output["periods"] for output in readings(record)] == [3, 2]
-    assert record.players[0].seconds >= 1.3 + 2.2
-
-
 def test_an_answer_within_the_margin_counts(make_seat: MakeSeat) -> None:
     seat = make_seat("sleeper", seconds=[0.5])
     control = TimeControl(kind="per-move", seconds=0.4, margin=5.0)

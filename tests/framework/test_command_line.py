@@ -130,6 +130,7 @@ def test_kinds_are_listed() -> None:
     ("words", "message"),
     [
         (("list", "agents", "--game", "goo"), "Did you mean 'go'?"),
+        (("list", "games", "gi"), "miai: no game is called 'gi'. Known: go, "),
         (("play", "go", "--set", "board_size=99"), "board_size"),
         (("play", "go", "--set", "bord_size=9"), "Did you mean 'board_size'?"),
         (("play", "go", "--set", "nonsense"), "write name=value"),

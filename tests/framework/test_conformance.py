@@ -27,19 +27,9 @@ from miai.testing import (
 )
 
 GAMES = ("tic_tac_toe", "phantom_tic_tac_toe", "kuhn_poker")
-HIDDEN = ("phantom_tic_tac_toe", "kuhn_poker")
 
 
 # -- games ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", GAMES)
-def test_good_games_pass(name: str) -> None:
-    report = check_game(miai.load_game(name), games=2)
-    assert report.games == 2
-    assert report.positions > 2 * 4
-    assert (report.beliefs > 0) == (name in HIDDEN)
-    assert report.skipped == ()
 
 
 @pytest.mark.parametrize("name", BROKEN)
@@ -96,7 +86,7 @@ def test_the_list_of_actions_may_carry_information() -> None:
 def test_no_shipped_game_has_actions_that_depend_on_what_is_hidden(name: str) -> None:
     game = miai.load_game(name)
     report = check_game(game, games=1, max_plies=5, worlds=500)
-    assert report.positions >= 4
+    assert (report.games, report.positions >= 4) == (1, True)
     assert (report.beliefs > 0) != game.info.perfect_information
 
 

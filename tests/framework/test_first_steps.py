@@ -156,18 +156,6 @@ def test_help_has_a_short_option(words: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "plural"), [("game", "games"), ("searches", "searches"), ("bounds", "bounds")]
-)
-def test_a_list_names_the_command_for_one_component(kind: str, plural: str) -> None:
-    assert call_miai(["list", kind]).stdout.endswith(
-        f"\n\nParameters of one: miai list {plural} NAME\n"
-    )
-    unknown = call_miai(["list", "games", "gi"])
-    assert unknown.returncode == 2
-    assert unknown.stderr.startswith("miai: no game is called 'gi'. Known: go, ")
-
-
-@pytest.mark.parametrize(
     ("line", "expected"),
     [
         ("miai list se", ["searches"]),

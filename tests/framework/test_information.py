@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.framework.histories import seen_by
 
 import miai
 from miai import EnumeratedBelief, Game, Observation, Player, PlayerView, State
@@ -29,16 +30,6 @@ def histories(game: Game, *, stop: int) -> Iterator[State]:
         yield state
         if state.move_number() < stop:
             frontier.extend(state.child(action) for action in state.legal_actions())
-
-
-def output(game: Game, history: list[int], player: int) -> list[Observation]:
-    """Return what a player is told by a history, the start included."""
-    state = game.new_initial_state()
-    answers = [state.observation(player)]
-    for action in history:
-        state.apply_action(action)
-        answers.append(state.observation(player))
-    return [observation for observation in answers if observation is not None]
 
 
 def believe(game: Game, player: int, observations: list[Observation]) -> EnumeratedBelief:
@@ -103,7 +94,7 @@ def test_kuhn_beliefs_are_all_worlds_of_the_information_state(player: int) -> No
         text = state.information_state_string(player)
         if text:
             worlds[text].add(state.key())
-            tellings[text] = output(KUHN, state.history(), player)
+            tellings[text] = seen_by(KUHN, player, state.history())
     assert len(worlds) == 3 * (1 + 2 + 4 + 2)  # the card, and the betting so far
     for text, keys in worlds.items():
         assert {world.key() for world in believe(KUHN, player, tellings[text])} == keys, text
@@ -124,7 +115,7 @@ def test_phantom_beliefs_are_all_worlds_of_the_information_state(player: int) ->
     short = [words for words in worlds if _longest(words) <= 5]
     assert len(short) > 50
     for words in rng.sample(short, 40):
-        belief = believe(PHANTOM, player, output(PHANTOM, reach[words].history(), player))
+        belief = believe(PHANTOM, player, seen_by(PHANTOM, player, reach[words].history()))
         assert {world.key() for world in belief} == worlds[words], words
 
 
@@ -147,12 +138,12 @@ def test_every_world_has_the_same_observations_and_one_is_true(
     state = random_state(PHANTOM, random.Random(seed), plies)
     while state.observation(player) is None:
         state.apply_action(state.legal_actions()[-1])
-    observations = output(PHANTOM, state.history(), player)
+    observations = seen_by(PHANTOM, player, state.history())
     belief = believe(PHANTOM, player, observations)
     assert state in belief
     assert len({world.key() for world in belief}) == len(belief)
     for world in list(belief)[::5]:
-        assert output(PHANTOM, world.history(), player) == observations
+        assert seen_by(PHANTOM, player, world.history()) == observations
         assert world.information_state_string(player) == state.information_state_string(player)
 
 
@@ -160,7 +151,7 @@ def test_sampling_is_uniform_and_hands_out_copies() -> None:
     state = KUHN.new_initial_state()
     for action in (2, 4):
         state.apply_action(action)
-    belief = believe(KUHN, 0, output(KUHN, state.history(), 0))
+    belief = believe(KUHN, 0, seen_by(KUHN, 0, state.history()))
     rng = random.Random(1)
     counts = Counter(str(belief.sample(rng).key()) for _ in range(2000))
     assert set(counts) == {"JQ", "JK"}
@@ -176,7 +167,7 @@ def test_invalid_explanations_are_refused_and_change_nothing() -> None:
     false = Observation(1, actor=0, action=4, legal_actions=(0,))
     with pytest.raises(EmptyBeliefError, match="no world explains"):
         belief.observe(false)
-    for observation in output(PHANTOM, [4], 1):
+    for observation in seen_by(PHANTOM, 1, [4]):
         belief.observe(observation)
     before = {world.key() for world in belief}
     assert len(before) == 9
@@ -187,7 +178,7 @@ def test_invalid_explanations_are_refused_and_change_nothing() -> None:
 
 def test_too_many_worlds_are_refused_and_change_nothing() -> None:
     belief = EnumeratedBelief(PHANTOM, 1, limit=8)
-    start, turn = output(PHANTOM, [4], 1)
+    start, turn = seen_by(PHANTOM, 1, [4])
     belief.observe(start)
     with pytest.raises(BeliefTooLargeError, match="more than 8 worlds"):
         belief.observe(turn)
@@ -209,7 +200,7 @@ def test_observations_that_crossed_a_process_are_understood() -> None:
     """JSON has lists only, whatever the game told."""
     game = PhantomWithTuples()
     belief = EnumeratedBelief(game, 0)
-    for observation in output(game, [4, 4, 0], 0):
+    for observation in seen_by(game, 0, [4, 4, 0]):
         crossed = replace(observation, data=json.loads(json.dumps(observation.data)))
         assert crossed != observation
         belief.observe(crossed)
@@ -217,6 +208,6 @@ def test_observations_that_crossed_a_process_are_understood() -> None:
 
 
 def test_chance_is_among_the_actors_of_a_belief() -> None:
-    (first,) = output(KUHN, [4, 2], 1)
+    (first,) = seen_by(KUHN, 1, [4, 2])
     assert first.actor == Player.CHANCE
     assert {world.key() for world in believe(KUHN, 1, [first])} == {"QJ", "KJ"}

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.warm_command import call_miai
 
 from miai.cli.new import PackageKind, package
 from miai.errors import MiaiError
@@ -112,21 +113,6 @@ def test_a_bad_name_is_refused(kind: str, name: str, game: str, message: str) ->
     assert len(str(caught.value).splitlines()) == 1
 
 
-@pytest.mark.slow
-def test_a_refused_name_leaves_nothing(tmp_path: Path) -> None:
-    done = run("miai", "new", "game", "../Nim", cwd=tmp_path)
-    assert done.returncode == 2
-    assert done.stderr.startswith("miai: '../Nim': is not a name for a game")
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.slow
-def test_a_game_is_chosen_for_an_agent_only(tmp_path: Path) -> None:
-    done = run("miai", "new", "plugin", "duel", "--game", "go", cwd=tmp_path)
-    assert (done.returncode, list(tmp_path.iterdir())) == (2, [])
-    assert "--game go: is for a new agent; a plugin has a game of its own" in done.stderr
-
-
 @pytest.mark.parametrize("game", ["tic_tac_toe", "goofspiel", "pig", "kuhn_poker", "go"])
 def test_an_agent_need_beat_nobody_where_luck_or_others_decide(game: str) -> None:
     files = package(PackageKind.AGENT, "tested", game=game)
@@ -134,12 +120,23 @@ def test_an_agent_need_beat_nobody_where_luck_or_others_decide(game: str) -> Non
     assert beats == (game == "tic_tac_toe")
 
 
-@pytest.mark.slow
-def test_an_existing_folder_is_left_alone(tmp_path: Path) -> None:
+def test_the_command_says_what_it_wrote_or_writes_nothing(tmp_path: Path) -> None:
     (tmp_path / "miai-nim").mkdir()
-    done = run("miai", "new", "game", "nim", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "miai-nim: exists already; choose another name, or a folder with --into" in done.stderr
-    assert list((tmp_path / "miai-nim").iterdir()) == []
-    assert run("miai", "new", "game", "nim", "--into", "other", cwd=tmp_path).returncode == 0
-    assert (tmp_path / "other" / "miai-nim" / "pyproject.toml").exists()
+    exists = "miai-nim: exists already; choose another name, or a folder with --into"
+    for words, message in (
+        ("game ../Nim", "'../Nim': is not a name for a game"),
+        ("plugin duel --game go", "--game go: is for a new agent; a plugin has a game of its own"),
+        ("game nim", exists),
+    ):
+        done = call_miai(["new", *words.split()], cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith(f"miai: {message}")
+        assert [path.name for path in tmp_path.rglob("*")] == ["miai-nim"]
+    done = call_miai(["new", "game", "nim", "--into", "other"], cwd=tmp_path)
+    texts, folder = package(PackageKind.GAME, "nim"), Path("other", "miai-nim")
+    assert done.stdout == (
+        f"written to {folder}: {', '.join(texts)}\n"
+        f"Next: cd {folder} && pip install -e '.[test]' && pytest\n"
+    )
+    for path, text in texts.items():
+        assert (tmp_path / folder / path).read_text(encoding="utf-8") == text

@@ -43,19 +43,3 @@ def test_a_game_without_opponents_has_random_moves_and_growing_searches(
     stranger = Opponent(name="stranger", agent="unknown", summary="")
     monkeypatch.setattr("miai.api._default", lambda game: [random, stranger])
     assert opponents_of(game) == [random]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["tic_tac_toe", "phantom_tic_tac_toe"])
-def test_the_default_opponents_play_and_the_last_is_stronger_than_the_first(name: str) -> None:
-    game = miai.load_game(name)
-    ranks = opponents_of(game)
-    weak, strong = ranks[0], ranks[-1]
-    points = 0.0
-    for seed in range(12):
-        players = [
-            miai.make_agent(o.agent, game, seed=seed, **o.parameters)
-            for o in ((weak, strong) if seed % 2 else (strong, weak))
-        ]
-        points += miai.play(game, players, seed=seed).returns[seed % 2]
-    assert points >= 6

@@ -260,15 +260,6 @@ def test_any_invalid_record_is_a_record_error(text: str) -> None:
 # -- replay ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("game", ["tic_tac_toe", "phantom_tic_tac_toe", "kuhn_poker"])
-def test_a_played_game_replays(game: str) -> None:
-    for seed in range(10):
-        record = read_record(a_record(game, seed).to_json_lines())
-        state = replay(record)
-        assert state.history() == [move.action for move in record.moves]
-        assert state.returns() == record.returns
-
-
 def put(value: Any, name: str, move: int | None = None) -> Callable[[GameRecord], object]:
     """Return a change of a field of the record, or of one of its moves."""
     return lambda record: setattr(record if move is None else record.moves[move], name, value)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.framework.histories import seen_by
 from tests.seeds import seed_of_test
 
 import miai
@@ -491,23 +492,14 @@ def all_histories(game: Game) -> list[State]:
     return found
 
 
-def seen_in(state: State, player: int) -> tuple[Observation, ...]:
-    again = state.game.new_initial_state()
-    seen = [again.observation(player)]
-    for action in state.history():
-        again.apply_action(action)
-        seen.append(again.observation(player))
-    return tuple(observation for observation in seen if observation is not None)
-
-
 @pytest.mark.parametrize("player", [0, 1])
 def test_a_belief_is_what_trying_everything_finds(player: int) -> None:
     game = miai.load_game("goofspiel", num_cards=3, imp_info=True)
     worlds: dict[str, set[Any]] = defaultdict(set)
-    sequences: dict[str, tuple[Observation, ...]] = {}
+    sequences: dict[str, list[Observation]] = {}
     for state in all_histories(game):
         if not state.pending_actions():
-            seen = seen_in(state, player)
+            seen = seen_by(game, player, state.history())
             worlds[repr(seen)].add(state.key())
             sequences[repr(seen)] = seen
     assert max(map(len, worlds.values())) > 1

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.warm_command import TerminalMiai, run_miai
+from tests.warm_command import TerminalMiai, call_miai, run_miai
 
 import miai
 from miai.api import renderer_for
@@ -71,14 +71,14 @@ def test_a_person_at_a_terminal_gets_a_page_of_the_game(tmp_path: Path) -> None:
     assert shown(tmp_path, *words, "--quiet", moves=("resign",)).count("replay:") == 0
 
 
-@pytest.mark.slow
 def test_a_page_is_written_where_it_is_asked_for(tmp_path: Path) -> None:
     game = ["play", "tic_tac_toe", "--x", "random", "--o", "random", "--seed", "1", "--quiet"]
-    run_miai([*game, "--replay", str(tmp_path / "a" / "page.html")])
+    page = tmp_path / "a" / "page.html"
+    assert call_miai([*game, "--replay", str(page)]).stdout.endswith(f"\nreplay: {page}\n")
     assert "tic_tac_toe" in (tmp_path / "a" / "page.html").read_text()
     (tmp_path / "file").touch()
     below = str(tmp_path / "file" / "page.html")
-    refused = run_miai([*game, "--replay", below])
+    refused = call_miai([*game, "--replay", below])
     assert refused.returncode == 2
     assert below in refused.stderr
     assert "Traceback" not in refused.stderr

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from tests.framework.histories import seen_by
 
 import miai
 from miai import Decision, Game
@@ -23,13 +24,9 @@ AGENTS: list[tuple[str, dict[str, Any]]] = [
 
 def decide(agent: miai.Agent, actions: Sequence[int], *, player: int, seed: int) -> Decision:
     """Return what an agent decides after a history of which it observed its part."""
-    state = agent.game.new_initial_state()
     agent.new_game(seed, player=player)
-    for action in (None, *actions):
-        if action is not None:
-            state.apply_action(action)
-        if (observation := state.observation(player)) is not None:
-            agent.observe(observation)
+    for observation in seen_by(agent.game, player, actions):
+        agent.observe(observation)
     return agent.act(Clock(TimeControl()).reading())
 
 

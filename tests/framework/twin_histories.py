@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+
+from tests.framework.histories import seen_by
 
 import miai
-from miai import Game, Observation, State
+from miai import Game, State
 from miai.api import game_names
 
 
@@ -34,16 +35,6 @@ def random_history(game: Game, seat: int, rng: random.Random) -> list[int]:
         history.append(rng.choice(state.legal_actions()))
         state.apply_action(history[-1])
     return history[:cut]
-
-
-def seen_by(game: Game, seat: int, history: Sequence[int]) -> list[Observation]:
-    """Return what a seat observes in a history."""
-    state = game.new_initial_state()
-    seen = [state.observation(seat)]
-    for action in history:
-        state.apply_action(action)
-        seen.append(state.observation(seat))
-    return [observation for observation in seen if observation is not None]
 
 
 def twin_of(game: Game, seat: int, history: list[int], rng: random.Random) -> list[int] | None:

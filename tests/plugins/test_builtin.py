@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.framework.histories import seen_by
 
 import miai
 from miai.errors import BeliefTooLargeError, ParameterError
@@ -14,13 +15,9 @@ def belief_after(*moves: str, limit: int = 1000) -> miai.BeliefState[miai.State]
     game = miai.load_game("phantom_tic_tac_toe")
     component = registry().get("belief", "enumerated", game=game.info.name)
     belief: miai.BeliefState[miai.State] = component.build(game, 0, values={"limit": limit})
-    state = game.new_initial_state()
-    for move in (None, *moves):
-        if move is not None:
-            state.apply_action(state.string_to_action(move))
-        observation = state.observation(0)
-        if observation is not None:
-            belief.observe(observation)
+    namer = game.new_initial_state()
+    for observation in seen_by(game, 0, list(map(namer.string_to_action, moves))):
+        belief.observe(observation)
     return belief
 
 

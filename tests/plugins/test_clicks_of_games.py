@@ -10,7 +10,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from tests.framework.twin_histories import ALL_SEEING, seen_by
+from tests.framework.histories import view_of
+from tests.framework.twin_histories import ALL_SEEING
 
 import miai
 from miai import Game, PlayerView, State
@@ -41,13 +42,6 @@ def clickable(game: Game) -> Clickable:
     renderer = renderer_for(game)
     assert isinstance(renderer, Clickable)
     return renderer
-
-
-def view_of(game: Game, player: int, history: list[int]) -> PlayerView:
-    view = PlayerView(game, player)
-    for observation in seen_by(game, player, history):
-        view.observe(observation)
-    return view
 
 
 def decisions(game: Game, seed: int, *, plies: int = 80) -> Iterator[tuple[State, PlayerView]]:

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 import pytest
+from tests.framework.histories import seen_by
 
 import miai
 import miai.plugins.kinds
@@ -98,13 +99,9 @@ def test_a_search_that_serves_as_an_agent_follows_the_game() -> None:
     own = Registry().for_plugin("own")
     own.add("search", "own", lambda game, parameters: Search(), summary="")
     game = miai.load_game("tic_tac_toe")
-    agent, state = own.build(AGENT, "own", game), game.new_initial_state()
+    agent = own.build(AGENT, "own", game)
     agent.new_game(7, player=0)
-    for action in (None, 4, 0):
-        if action is not None:
-            state.apply_action(action)
-        observation = state.observation(0)
-        assert observation is not None
+    for observation in seen_by(game, 0, [4, 0]):
         agent.observe(observation)
     agent.ponder(stop := lambda: True)
     assert agent.act(ClockReading(control=TimeControl())).statistics == {

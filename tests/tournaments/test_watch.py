@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 from rich.console import Console
-from tests.framework.twin_histories import ALL_SEEING, SEATS, seen_by, twins
+from tests.framework.histories import seen_by
+from tests.framework.twin_histories import ALL_SEEING, SEATS, twins
 from tests.tournaments.support import (
     config_text,
     player,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
+from tests.framework.histories import view_of
 from tests.web.server import Browser, is_over, is_turn, let_in, running
 
 import miai
@@ -62,13 +62,7 @@ def test_what_an_agent_recorded_is_shown_with_places_and_shares() -> None:
 
 def test_an_adviser_decides_from_what_a_player_has_observed() -> None:
     game = miai.load_game("tic_tac_toe")
-    view, state = PlayerView(game, 0), game.new_initial_state()
-    for action in (None, 6, 4, 3, 2):
-        if action is not None:
-            state.apply_action(action)
-        observation = state.observation(0)
-        assert observation is not None
-        view.observe(observation)
+    view = view_of(game, 0, [6, 4, 3, 2])
     agent, parameters = hint_agent_of(game, [("human", {}), ("random", {})])
     seat = InProcessSeat(miai.make_agent(agent, game, **parameters))
     decision = decision_in_place(seat, view, seed=1)
@@ -80,12 +74,6 @@ def test_an_adviser_decides_from_what_a_player_has_observed() -> None:
     thinker = ("alpha-beta", {"depth": 3})
     assert hint_agent_of(game, [("random", {}), thinker, ("mcts", {})]) == thinker
     assert hint_agent_of(miai.load_game("kuhn_poker"), []) == ("ismcts", {})
-
-
-def test_people_who_play_each_other_get_no_analysis(browser: Browser) -> None:
-    table = browser.new_table("tic_tac_toe", players__0__agent="me", players__1__agent="guest")
-    for path in ("analysis", "estimate"):
-        assert browser.ask(f"{table}/{path}").status == 409
 
 
 def test_thoughts_in_a_hidden_game_wait_for_its_end(browser: Browser) -> None:
@@ -139,31 +127,23 @@ def test_ownership_is_that_of_a_settled_board() -> None:
     assert {3, 4} <= centres["#fbfbfb"]
 
 
-def test_a_game_between_agents_is_paused_stepped_and_continued(browser: Browser) -> None:
+def test_a_game_between_agents_is_paused_stepped_suspended_and_continued(tmp_path: Path) -> None:
     agents = {"players__0__agent": "random", "players__1__agent": "random"}
-    table = browser.new_table("tic_tac_toe", **agents)
-    assert browser.post(f"{table}/pace", {"kind": "pause"}).json == {}
-    with browser.watching(table) as events:
-        for count in range(1, 4):
-            news = events.until(lambda n, count=count: len(n["moves"]) == count)
-            assert news["paused"] is True
-            assert browser.post(f"{table}/pace", {"kind": "step"}).status == 200
-        assert browser.post(f"{table}/pace", {"kind": "continue"}).status == 200
-        news = events.until(is_over)
-        assert (news["paused"], news["undo"], news["hints"]) == (False, False, False)
-
-
-@pytest.mark.slow
-def test_a_paused_game_is_suspended_and_goes_on(tmp_path: Path) -> None:
-    for _ in range(2):
-        with running(tmp_path) as port:
-            browser = let_in(port)
-            tables = re.findall(r"/tables/\w+", browser.ask("/").text)
-            chairs = {"players__0__agent": "random", "players__1__agent": "random"}
-            table = tables[0] if tables else browser.new_table("tic_tac_toe", seed="1", **chairs)
-            with browser.watching(table) as events:
-                if tables:
-                    assert events.until(is_over)
-                else:
-                    browser.post(f"{table}/pace", {"kind": "pause"})
-                    events.until(lambda news: news["moves"] or is_over(news))
+    with running(tmp_path) as port:
+        browser = let_in(port)
+        table = browser.new_table("tic_tac_toe", **agents)
+        assert browser.post(f"{table}/pace", {"kind": "pause"}).json == {}
+        with browser.watching(table) as events:
+            for count in range(1, 4):
+                news = events.until(lambda n, count=count: len(n["moves"]) == count)
+                assert news["paused"] is True
+                assert browser.post(f"{table}/pace", {"kind": "step"}).status == 200
+    with running(tmp_path) as port:
+        browser.port = port
+        assert browser.post(f"{table}/pace", {"kind": "pause"}).json == {}
+        with browser.watching(table) as events:
+            again = events.until(lambda n: len(n["moves"]) >= 4)
+            assert again["moves"][:3] == news["moves"]
+            assert browser.post(f"{table}/pace", {"kind": "continue"}).status == 200
+            news = events.until(is_over)
+            assert (news["paused"], news["undo"], news["hints"]) == (False, False, False)

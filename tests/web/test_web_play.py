@@ -153,8 +153,9 @@ def test_a_table_is_what_its_journal_tells(tmp_path: Path) -> None:
         shown = {"stage": "waiting", "hints": False, "undo": False, "analysis": False}
         clocks = {"left": [60.5, 59.8], "ticking": []}  # 60 - 1.5 + 2, 60 - 2.25 + 2
         assert news == {**shown, **nothing, "clocks": clocks, "moves": ["b2", "a3"]}
-    with pytest.raises(ConfigError, match="the analysis is shown when the game is over"):
-        table.analyse(0)
+    for ask, refusal in ((table.analyse, "the analysis is shown when"), (table.estimate, "no est")):
+        with pytest.raises(ConfigError, match=refusal):
+            ask(0)
     Journal(path).replace([{"schema": "miai.table/2"}])
     with pytest.raises(RecordError, match="is not a table's journal: of another version"):
         GameTable.open(path, hidden=())

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from starlette.exceptions import HTTPException
+from tests.framework.histories import view_of
 from tests.tournaments.pages import positions_of, read_page
 from tests.web.server import Browser, Reply, is_over, is_turn, let_in, running
 
@@ -304,12 +305,7 @@ def test_a_player_of_a_hidden_game_is_told_only_what_it_observed(
     assert "told what it observed" in browser.ask(f"{address}/play?ply=4").text
     table = play_on(browser, address, 4, players__0__agent="me", players__1__agent="rbc-random")
     game = miai.load_game("rbc")
-    state, view = game.new_initial_state(), miai.PlayerView(game, 0)
-    for action in [None, *(move.action for move in record.moves[:4])]:
-        if action is not None:
-            state.apply_action(action)
-        if (observation := state.observation(0)) is not None:
-            view.observe(observation)
+    view = view_of(game, 0, [move.action for move in record.moves[:4]])
     from miai.api import renderer_for
 
     renderer: Any = renderer_for(game)
