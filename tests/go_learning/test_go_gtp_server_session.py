@@ -17,10 +17,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.expected import FOLDER, assert_expected
 from tests.go_learning.go_sizes_small import small_weights
 from tests.go_learning.gtp_controllers import Talk
 
-from miai import load_game
+from miai import __version__, load_game
 from miai.game import State
 from miai.search.agent import SearchAgent
 from miai.search.protocol import SearchResult
@@ -47,6 +48,21 @@ def test_the_page_covers_every_command() -> None:
     page = (Path(__file__).parents[2] / "docs" / "gtp.md").read_text(encoding="utf-8")
     output = set(re.findall(r"`([\w-]+)[^`]*`", page.partition("### Commands")[2]))
     assert output >= {*COMMANDS, *STREAMING}
+
+
+@pytest.mark.parametrize("name", ["session", "analysis"])
+def test_a_session_is_answered_line_by_line(name: str) -> None:
+    """The commands are the lines of the file that begin with ``>``."""
+    if name == "session":
+        talk = Talk(board_size=9, komi=7.5, rules="japanese")
+    else:
+        talk = Talk(maker=lambda game, seed: player_of(game, Peeking(game)))
+    path = FOLDER / "gtp" / f"{name}.txt"
+    commands = [line for line in path.read_text("utf-8").splitlines() if line.startswith("> ")]
+    text = "".join(f"{line}\n{talk.raw(line[2:].encode())}" for line in commands)
+    assert_expected(f"gtp/{name}.txt", text.replace(f"miai:{__version__}", "miai"))
+    if name == "session":
+        assert [(clock.left, clock.stones) for clock in talk.session.clocks] == [(0, 0), (7.5, 3)]
 
 
 # -- positions ------------------------------------------------------------------------------------
