@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.expected import assert_expected
 from tests.tsumego.drawn import drawn, empty_corner, second_line
 from tests.tsumego.known_seki import BENT_FOUR_IN_THE_CORNER, SEKI
 from tests.warm_command import run_miai
 
 from miai.errors import MiaiError
 from miai_go.errors import ProblemError
-from miai_go.sgf.reading import read_file
 from miai_go.tsumego.commands import solve_command
-from miai_go.tsumego.commands.solve_command import seconds_of
+from miai_go.tsumego.commands.solve_command import First, Ko, seconds_of
 from miai_go.tsumego.problem_sgf import collection_sgf
 from miai_go.tsumego.solver.solver import ProblemReport, Solver
 
@@ -54,62 +54,26 @@ def folder(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.slow
-def test_one_problem_is_drawn_with_its_answer_and_its_proof(one: Path, tmp_path: Path) -> None:
-    tree = tmp_path / "proof.sgf"
-    done = solve(one, "--tree", tree, "--limit", "20s")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "White's block at A2 (lower case): critical" in done.stdout
-    assert "Black first: unsafe; B1, E1 capture it" in done.stdout
-    assert "White first: safe; B1, E1 save it" in done.stdout
-    assert " 1 . * . . * X" in done.stdout
-    assert "answer key: B1, E1; these are all solving moves" in done.stdout
-    attack, defence = read_file(tree)
-    assert "proved unsafe" in attack.root.get("C")
-    assert "proved safe" in defence.root.get("C")
-    assert sum(1 for _ in attack.lines()) > 5
-
-
-@pytest.mark.slow
-def test_a_collection_has_a_line_each_and_a_summary(folder: Path) -> None:
-    done = solve(folder)
-    assert (done.returncode, done.stderr) == (0, "")
-    lines = done.stdout.splitlines()
-    assert "game 1: critical; Black B1 E1; White B1 E1; " in lines[0]
-    assert "game 4: ko-dependent" in lines[3]
-    assert "game 5: alive; seki" in lines[4]
-    assert lines[5].startswith("5 problems, 5 solved; ")
-    assert lines[5].endswith("3 unreadable")
-    assert "alive 1, critical 2, dead 1, ko-dependent 1" in done.stdout
-    assert "the side that should succeed does: 2 of 3" in done.stdout
-    assert "solving moves in the answer key: all 1, some 1" in done.stdout
-    assert "game 1: has no target" in done.stdout
-    assert "game 2: SZ[30]" in done.stdout
-    assert "game 3: no block of the attacker" in done.stdout
-
-
-def test_json_has_all_of_it(folder: Path) -> None:
-    done = solve(folder, "--json", "--first", "defender", "--ko", "defender", "--most", "4")
-    assert done.returncode == 0
-    output = json.loads(done.stdout)
-    assert output["summary"]["problems"] == 4
-    assert output["summary"]["statuses"]["ko-dependent"] == 1
-    five, seven, six, bent = output["problems"]
-    assert five["defender_first"]["moves"] == ["B1", "E1"]
-    assert five["attacker_first"]["moves"] == []
-    assert [five[f"{side}_first"]["moves_asked"] for side in ("attacker", "defender")] == [
-        False,
-        True,
-    ]
-    assert five["agrees"] == {"to_play": True, "moves": "all", "safe": None}
-    assert seven["target"] == "E2"
-    assert six["status"] == "dead"
-    assert six["agrees"]["to_play"] is False
-    assert bent["defender_first"]["by_ko_master"] == {
-        "defender": True,
-        "attacker": False,
-        "nobody": False,
-    }
+def test_problems_are_reported_drawn_and_proved(
+    one: Path,
+    folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)  # names of problems are paths
+    one, folder = Path(one.name), Path(folder.name)
+    trees = Path("new", "proof.sgf"), Path("few.sgf")
+    solve_command.solve([one], limit="20s", tree=trees[0])
+    solve_command.solve([one], first=First.ATTACKER, tree=trees[1], tree_nodes=9)
+    options: dict[str, Any] = {"first": First.DEFENDER, "ko": Ko.DEFENDER, "max_problems": 4}
+    for as_json in (False, True):
+        solve_command.solve([folder], as_json=as_json)
+        solve_command.solve([folder], **options, as_json=as_json)
+    text = re.sub(r"\d\.\d+ s\b|(?<=seconds\": )[\d.]+", "0", "".join(capsys.readouterr()))
+    assert_expected("tsumego/solved.txt", text)
+    for tree in trees:
+        assert_expected(f"tsumego/{tree.name}", tree.read_text("utf-8"))
 
 
 def test_a_limit_leaves_it_unsolved_without_a_proof(
