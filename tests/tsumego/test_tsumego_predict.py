@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 import typer
+from tests.expected import assert_expected
 from tests.tsumego.small_nets import small_net
 from typer.testing import CliRunner
 
@@ -47,17 +46,16 @@ def run(app: typer.Typer, *arguments: object) -> str:
     return result.stdout
 
 
-def test_predict_reports_every_block(app: typer.Typer, weights: Path, tmp_path: Path) -> None:
-    file = tmp_path / "corner.sgf"
+def test_predictions_are_listed_and_drawn(app: typer.Typer, weights: Path, tmp_path: Path) -> None:
+    """For every block or with the reason why not, once a move is played, and as a picture."""
+    file, picture = tmp_path / "corner.sgf", tmp_path / "corner.svg"
     file.write_text(SGF)
-    rows = json.loads(run(app, "predict", file, "--weights", weights, "--json"))
-    assert len(rows) == 3
-    white = next(row for row in rows if "A8" in row["block"])
-    assert sorted(white["block"]) == ["A8", "B8", "C8", "D8", "D9"]
-    assert 0 < white["attacker_first"] < 1
-    lone = next(row for row in rows if row["block"] == ["G3"])
-    assert lone["attacker_first"] is None
-    assert "wall" in lone["reason"]
+    words = ("predict", file, "--weights", weights)
+    text = run(app, *words, "--svg", picture) + run(app, *words, "--moves", 1, "--json")
+    assert_expected("tsumego/predicted.txt", text)
+    assert_expected("tsumego/predicted.svg", picture.read_text("utf-8"))
+    with pytest.raises(MiaiError, match="1 moves"):
+        run(app, *words, "--moves", 2)
 
 
 def test_a_network_with_infinite_answers_is_refused(
@@ -73,26 +71,3 @@ def test_a_network_with_infinite_answers_is_refused(
     save_net(weights, tensors, net.header)
     with pytest.raises(WeightsError, match=r"net\.safetensors: its answers are not finite"):
         run(app, "predict", file, "--weights", weights, "--json")
-
-
-def test_predict_draws_both_first_movers(app: typer.Typer, weights: Path, tmp_path: Path) -> None:
-    file, picture = tmp_path / "corner.sgf", tmp_path / "corner.svg"
-    file.write_text(SGF)
-    text = run(app, "predict", file, "--weights", weights, "--svg", picture)
-    assert "attacker first" in text
-    assert "defender first" in text
-    tree = ElementTree.fromstring(picture.read_text())
-    spaces = {"s": "http://www.w3.org/2000/svg"}
-    boards = tree.findall("s:svg", spaces)
-    assert len(boards) == 2
-    for board in boards:
-        assert len(board.findall("s:circle/s:title", spaces)) == 13  # one dot a stone
-
-
-def test_predict_follows_the_main_line(app: typer.Typer, weights: Path, tmp_path: Path) -> None:
-    file = tmp_path / "corner.sgf"
-    file.write_text(SGF)
-    arguments = ("predict", file, "--weights", weights, "--json", "--moves")
-    assert len(json.loads(run(app, *arguments, 1))) == 4
-    with pytest.raises(MiaiError, match="1 moves"):
-        run(app, *arguments, 2)
