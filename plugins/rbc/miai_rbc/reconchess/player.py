@@ -231,10 +231,12 @@ class ReconchessAgent(Agent):
     ) -> chess.Move | None:
         """Return a request as the bot wrote it: it may promote with or without a queen."""
         for candidate in (self._requested, taken):
-            if requested is not None and candidate is not None:
-                same = chess.Move(candidate.from_square, candidate.to_square) == requested
-                if same and candidate.promotion in (None, chess.QUEEN):
-                    return candidate
+            if (
+                candidate is not None
+                and candidate.promotion in (None, chess.QUEEN)
+                and chess.Move(candidate.from_square, candidate.to_square) == requested
+            ):
+                return candidate
         return requested
 
     def _reason(self, won: bool) -> Any:
