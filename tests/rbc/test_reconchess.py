@@ -39,7 +39,7 @@ from miai.testing import check_agent
 from miai_rbc import reconchess_bots
 from miai_rbc.reconchess.histories import read_history
 from miai_rbc.reconchess.player import ReconchessAgent
-from miai_rbc.reconchess_bots import player_class
+from miai_rbc.reconchess_bots import _ServerClock, player_class
 from miai_rbc.rules.knowledge import OwnBoard
 
 NO_CLOCK = ClockReading(control=TimeControl())
@@ -244,6 +244,10 @@ def test_a_bot_finds_the_increment_of_the_server(increment: float) -> None:
     for clock in clocks[2:]:
         assert clock.control.increment == pytest.approx(increment, abs=0.9)
         assert clock.control.increment_per == "turn"
+    late = _ServerClock().reading(-3.0)  # a server's clock may be overdrawn
+    control = TimeControl(kind="fischer", seconds=0.001, increment=0.0, increment_per="turn")
+    assert late == ClockReading(control=control, main=0.0, limit=0.0)
+    assert _ServerClock().reading(float("inf")) == NO_CLOCK
 
 
 # -- bots that fail -----------------------------------------------------------------------------

@@ -164,12 +164,6 @@ class MatrixState(SimultaneousState):
         """Return both players' sums so far."""
         return self._sums
 
-    def truncated_returns(self) -> tuple[float, ...]:
-        """Return the sums so far; in a game of constant sum the rest is shared."""
-        total = self.game.info.utility_sum
-        rest = 0.0 if total is None else (total - sum(self._sums)) / 2
-        return self._sums[0] + rest, self._sums[1] + rest
-
     def _copy_to(self, other: Self) -> None:
         other._rounds = self._rounds.copy()
         other._sums = self._sums
