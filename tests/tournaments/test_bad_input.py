@@ -95,19 +95,6 @@ def test_a_clock_that_nobody_can_keep_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "out" / FILE_NAME).exists()
 
 
-@pytest.mark.slow
-def test_a_deadline_below_the_clocks_is_refused(tmp_path: Path) -> None:
-    clock = {"kind": "fischer", "seconds": 60, "increment": 1}
-    for deadline, bad in ((119.0, True), (120.0, False)):
-        text = config_text(*RANDOMS[:2], time=clock, run={"game_deadline": deadline})
-        (tmp_path / "x.toml").write_text(text)
-        if bad:
-            output = refused("check", "x.toml", cwd=tmp_path)
-            assert "run.game_deadline: is 119 s, but the players have 120 s" in output
-        else:
-            tournament("check", "x.toml", cwd=tmp_path)
-
-
 def _install(site: Path, name: str, source: str) -> None:
     (site / f"{name}.py").write_text(source)
     info = site / f"{name}-1.0.dist-info"
