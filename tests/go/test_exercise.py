@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from tests.expected import assert_expected
 
 from miai_go.errors import ProblemError
 from miai_go.rules.board import Board
@@ -62,6 +63,17 @@ def test_the_keys_moves_are_right_and_all_others_are_refuted(number: int) -> Non
             assert reply.sequel[:2] == reply.line
             refuted_by_capture = exercise.learner != ATTACKER
             assert is_taken(exercise, reply.sequel) == refuted_by_capture
+
+
+def test_every_move_is_answered_as_it_was() -> None:
+    lines = []
+    for problem in sorted(sampled(), key=lambda each: each.empty or 0)[:12]:
+        exercise = Exercise(problem)
+        lines.append(f"{problem.name}: {exercise.learner} {exercise.solution()}")
+        for move in exercise.choices():
+            reply = exercise.play((), move)
+            lines.append(f"{move}: {reply.verdict} {reply.line} {reply.sequel} {reply.reason}")
+    assert_expected("tsumego/exercises.txt", "\n".join(lines) + "\n")
 
 
 @pytest.mark.parametrize("number", range(20))

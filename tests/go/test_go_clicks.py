@@ -6,12 +6,14 @@ import re
 from xml.etree import ElementTree
 
 import pytest
+from tests.expected import assert_expected
 from tests.go.positions import go, play
 
 from miai import PlayerView
 from miai.api import renderer_for
 from miai.render import Clickable, Clicks
 from miai_go.rules.game import GoState, Phase
+from miai_go.rules.render import BoardPart, GoRenderer, board_definitions
 
 MARGIN, CELL = 24, 20
 
@@ -87,10 +89,17 @@ def test_territory_and_dead_stones_are_drawn_at_the_end() -> None:
     game = go(board_size=5, rules="japanese", dead_stones="agreement")
     state = play(game.new_initial_state(), moves)
     renderer = renderer_of(state)
+    assert isinstance(renderer, GoRenderer)
     assert squares(renderer.svg_state(state)) == {}
+    drawn = [str(renderer.svg_definitions()), str(board_definitions(13, BoardPart(3, 2, 9)))]
+    drawn += [f"{picture}{meaning}" for picture, meaning in renderer.legend()]
     for text in ("E3", "pass", "pass"):  # E3 is dead
+        view = PlayerView.at(state, state.current_player())
+        drawn += [renderer.svg(view), renderer.hint(view), renderer.styled(view).plain]
         state.apply_action(state.string_to_action(text))
     assert state.is_terminal()
+    drawn += [renderer.svg_state(state), renderer.svg_estimate(PlayerView.at(state, 0))]
+    assert_expected("go/board.svg", "\n".join(drawn))
     owned = squares(renderer.svg_state(state))
     black, white = {(0.0, float(row)) for row in range(5)}, {(4.0, float(row)) for row in range(5)}
     assert owned == {"#111111": black, "#fbfbfb": white - {(4.0, 2.0)}}

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import typer
 from tests.expected import assert_expected
-from tests.go_learning.go_data_games import random_moves, sgf_of
+from tests.go_learning.go_data_games import random_game, random_moves, sgf_of
 from typer.testing import CliRunner, Result
 
 from miai.errors import ConfigError, MiaiError
@@ -23,6 +23,7 @@ from miai_go.errors import DataError
 from miai_go.learning.data import collections as download
 from miai_go.learning.data.collections import PublicDataset
 from miai_go.learning.data.dataset import GoDataset
+from miai_go.learning.data.shards import ShardWriter
 from miai_go.rules.symmetry import point_tables
 
 
@@ -116,8 +117,13 @@ def test_statistics_are_those_of_the_games(tmp_path: Path) -> None:
         komi, result = (7.0, "B+R") if i < 4 else (5.5, "0")
         (folder / f"{i}.sgf").write_bytes(sgf_of(moves, KM=komi, RE=result, BR=str(2000 + i)))
     run("import", folder, "--out", tmp_path / "set", "--duplicates")
+    with ShardWriter(tmp_path / "searched", size=9) as writer:
+        for seed in (1, 2, 3):
+            writer.add(random_game(seed, search=True))
     text = "".join(
-        run("stats", s, *w) for s in (folder, tmp_path / "set") for w in ((), ("--json",))
+        run("stats", s, *w)
+        for s in (folder, tmp_path / "set", tmp_path / "searched")
+        for w in ((), ("--json",))
     )
     assert_expected("data/statistics.txt", text)
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import json
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect
+from tests.expected import assert_expected
 from tests.web.server import TOKEN, Browser, Reply, both_looks, heed, let_in, running
 
 if TYPE_CHECKING:
@@ -63,6 +65,16 @@ def test_opened_problems_are_solved_refuted_and_counted(browser: Browser, tmp_pa
     assert "Alive" in browser.ask("/problems/own-1/2").text
     assert browser.post("/problems/own-1/2/status", {"line": []}).json["status"].startswith("Alive")
     marks = browser.ask("/problems/own-1/").text
+    for name, path in {
+        "sets": "",
+        "set": "own-1/",
+        "problem": "own-1/0",
+        "alive": "own-1/2",
+    }.items():
+        assert_expected(f"problems/{name}.html", browser.ask(f"/problems/{path}").text)
+    shown = browser.post("/problems/own-1/0/solution", {"line": []}).json
+    said = json.dumps([first, wrong, right, solved, shown], indent=1)
+    assert_expected("problems/moves.json", said)
     assert (marks.count('class="missed"'), marks.count('class="solved"')) == (1, 1)
 
 
