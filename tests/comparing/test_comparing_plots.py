@@ -87,6 +87,7 @@ def test_series_are_named_by_what_their_arms_share() -> None:
         ("a-1", ("a-1", "a-8")),
         ("2", ("2", "4")),
     ]
+    assert [arm("a", k).k for k in (0, 1)] == [None, 1]
 
 
 def test_of_too_many_cells_the_deepest_are_shown_and_a_note_says_so() -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from tests.tournaments.support import RANDOMS, config_text, player, rule, tournament
 
-from miai.errors import ConfigError
+from miai.errors import AgentUnavailableError, ConfigError, MiaiError
+from miai.record import Termination
 from miai_tournaments.config.load import load_tournament
 from miai_tournaments.running import check
 from miai_tournaments.running.check import check_players
@@ -57,6 +59,45 @@ def test_a_check_names_every_player_that_does_not_play(
         f"{tmp_path}/x.toml: players[1] (bob): is missing",
         f"{tmp_path}/x.toml: players[2] (cid): crash: it ended",
     ]
+
+
+@pytest.mark.parametrize(
+    ("termination", "losers", "problem"),
+    [
+        (Termination.TERMINAL, (1,), None),
+        (Termination.MOVE_LIMIT, (), None),
+        (Termination.RESIGNATION, (0,), None),
+        (Termination.CRASH, (0, 1), "crash: it ended"),
+        (Termination.ADJUDICATION, (), "adjudication: crash: it ended; so did the other"),
+        (AgentUnavailableError("is missing"), (), "is missing"),
+        (MiaiError("no rules"), (), "the game failed: no rules"),
+    ],
+)
+def test_the_game_of_a_checked_player_tells_what_is_wrong(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    termination: Termination | MiaiError,
+    losers: tuple[int, ...],
+    problem: str | None,
+) -> None:
+    asked: list[str] = []
+
+    def seat(*given: object, name: str, **more: object) -> object:
+        return SimpleNamespace(start=lambda: asked.append(name), kill=lambda: asked.append("-"))
+
+    def play(game: object, seats: list[object], **options: Any) -> object:
+        assert (len(seats), options["seed"], options["move_limit"]) == (2, 3, 4)
+        if isinstance(termination, MiaiError):
+            raise termination
+        detail = "crash: it ended; so did the other"
+        return SimpleNamespace(termination=termination, losers=losers, detail=detail)
+
+    monkeypatch.setattr(check, "AgentProcess", seat)
+    monkeypatch.setattr(check, "play_game", play)
+    (tmp_path / "x.toml").write_text(config_text(*RANDOMS))
+    loaded = load_tournament(tmp_path / "x.toml")
+    assert check._problem(loaded, loaded.players[1]) == problem
+    assert asked == ["bob", "bob", "-", "-"]
 
 
 @pytest.mark.usefixtures("unplayed")

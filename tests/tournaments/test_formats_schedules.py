@@ -94,7 +94,8 @@ def test_tournaments_on_paper() -> None:
             format_ = make(name, field, **values)
             meetings, end = play(format_, chance(5), rooms=(3,))
             lines.append(f"{name} {values}, {count} players: {format_.title()}")
-            lines.append(f"{how_many(format_)}, {format_.most_games()}, {format_.static}")
+            grows = [*sorted(format_.may_grow), *["players"] * format_.may_gain_players]
+            lines.append(f"{how_many(format_)}, {format_.most_games()}, {format_.static}, {grows}")
             if name == "adaptive":  # rounding decides between equal pairs
                 continue
             for meeting in meetings:

@@ -342,7 +342,10 @@ def test_a_crosstable_too_large_is_left_out_and_said_so() -> None:
 def test_a_large_crosstable_comes_in_two_parts() -> None:
     text = build_report(round_robin(20)).to_text(80)
     assert text.count("Crosstable: score of the row against the column in %") == 2
-    assert "continued" in text
+    assert "column in %, continued\n" in text
+    heads = [line.split() for line in text.splitlines() if line.startswith(" #  player")]
+    columns = [["#", "player", *map(str, part)] for part in (range(1, 11), range(11, 21))]
+    assert [head for head in heads if head[-1].isdigit()] == columns
 
 
 HOSTILE = (

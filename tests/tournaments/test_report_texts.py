@@ -19,7 +19,10 @@ from miai_tournaments.report.details import build_details
 from miai_tournaments.report.report import TournamentReport, build_report
 from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo
 
-RULES = {"adjudication": {"hold_out": 0.25, "order": ["score", "length"]}}
+RESULTS = {
+    "adjudication": {"hold_out": 0.25, "order": ["score", "length"]},
+    "openings": {"lines": [[0], [1], [2]], "names": ["corner", "", "corner"]},
+}
 
 
 def test_a_league_with_openings_settings_teams_and_a_table(tmp_path: Path) -> None:
@@ -47,7 +50,7 @@ def test_a_league_with_openings_settings_teams_and_a_table(tmp_path: Path) -> No
     ]
     ranking = [*names[::-1], "gone"]  # a store may be foreign
     facts = {"kind": "swiss", "ranking": ranking, "standings": [*table, "stray"]}
-    info = replace(INFO, facts=facts, resolved={**INFO.resolved, "results": RULES})
+    info = replace(INFO, facts=facts, resolved={**INFO.resolved, "results": RESULTS})
     with store_of(tmp_path / "run", info, players, rows) as store:
         report = build_report(
             store, details=True, superiority=True, bootstrap=20, bootstrap_seed=1, anchor=names[0]
