@@ -28,10 +28,12 @@ from tests.tournaments.support import player, tournament
 from miai.beliefs import BeliefSearch, named_bounds
 from miai_miniblind.mini_rbc import MiniRbcProblem
 from miai_miniblind.roots import hard_roots
+from miai_tournaments.compare.comparison_run import _allowed
 from miai_tournaments.compare.config import load_comparison
 from miai_tournaments.compare.output import blocks, write_files
 from miai_tournaments.compare.results import ComparisonInfo, Measurement, SearchKey
 from miai_tournaments.compare.summary import summarize
+from miai_tournaments.config.extension import ABSENT
 from miai_tournaments.report.printing import to_text
 
 SKETCH = 'bounds = "minhash"\nbounds_parameters = { k = 4, verified = false }'
@@ -136,6 +138,31 @@ def test_a_move_is_wrong_that_guarantees_less_than_the_true_value(tmp_path: Path
         assert row.guaranteed == search.guarantees(root, row.action, 2)
         assert row.wrong_move == (row.guaranteed < 1.0)
         assert not row.wrong_value  # the liar says "won" of what is won
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "allowed"),
+    [
+        ("arms x", ABSENT, {}, True),
+        ("arms x", {}, ABSENT, False),
+        ("cells x", ABSENT, {}, True),
+        ("comparison x", ABSENT, 1, False),
+        ("arms x roots", 1, 2, False),
+        ("cells x roots", 4, 5, True),
+        ("cells x roots", 4, 4.0, False),
+        ("cells x roots", 5, 4, False),
+        ("cells x seeds", [1], [1, 2], True),
+        ("cells x arms", ("a",), ["b", "a"], True),
+        ("cells x seeds", [1, 3], [1, 2, 4], False),
+        ("cells x seeds", [1], [1], False),
+        ("cells x depth", 1, 2, False),
+        ("arms x arms", [1], [1, 2], False),
+    ],
+)
+def test_only_arms_cells_roots_and_seeds_may_be_added(
+    path: str, before: object, after: object, allowed: bool
+) -> None:
+    assert _allowed(tuple(path.split()), before, after) is allowed
 
 
 @pytest.mark.slow

@@ -11,12 +11,13 @@ import pytest
 from tests.tournaments.support import RANDOMS, config_text, player, rule, tournament
 
 from miai.errors import AgentUnavailableError, ConfigError, MiaiError
-from miai.record import Termination
+from miai.record import GameRecord, MoveRecord, PlayerRecord, Termination
 from miai_tournaments.config.load import load_tournament
 from miai_tournaments.running import check
 from miai_tournaments.running.check import check_players
 from miai_tournaments.running.tournament_run import judge
 from miai_tournaments.store.rows import GameResult
+from miai_tournaments.workers.game_runner import summary
 from miai_tournaments.workers.jobs import JobOutcome
 
 
@@ -157,3 +158,40 @@ def outcome(termination: str = "", **more: object) -> JobOutcome:
 def test_the_verdict_on_each_outcome(given: JobOutcome, running: str, stopping: str) -> None:
     assert judge(given, stopping=False) == running
     assert judge(given, stopping=True) == stopping
+
+
+def test_the_result_of_a_game_counts_what_players_decided() -> None:
+    made = [(0, True), (-1, False), (0, False), (1, False), (-1, False), (0, False)]
+    record = GameRecord(
+        game="pig",
+        game_version=1,
+        game_parameters={},
+        players=[
+            PlayerRecord(name=name, agent="random", seconds=seconds, cpu_seconds=cpu)
+            for name, seconds, cpu in (("ann", 0.5, None), ("bob", 0.25, 0.125))
+        ],
+        moves=[
+            MoveRecord(ply=ply, actor=actor, action=0, text="x", opening=opening)
+            for ply, (actor, opening) in enumerate(made)
+        ],
+        returns=(1.0, -1.0),
+        termination=Termination.TIME,
+        loser=1,
+        detail="late",
+        started="2025-11-21T02:23:45+00:00",
+        seconds=3.0,
+        versions={"miai": "0.1.0"},
+    )
+    assert summary(record) == GameResult(
+        returns=(1.0, -1.0),
+        termination="time",
+        loser=1,
+        detail="late",
+        moves=4,
+        player_moves=(2, 1),
+        seconds=(0.5, 0.25),
+        cpu_seconds=(None, 0.125),
+        wall_seconds=3.0,
+        started=record.started,
+        versions={"miai": "0.1.0"},
+    )
