@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.expected import assert_expected
-from tests.tournaments.support import RANDOMS, config_text, player
+from tests.tournaments.support import RANDOMS, config_text, player, store_of
 
 from miai.errors import ConfigError, ParameterError
+from miai_tournaments.config.extension import refuse_other_config, resolve
 from miai_tournaments.config.load import Tournament, load_tournament
 from miai_tournaments.config.mistakes import Mistakes
 from miai_tournaments.config.schema import MOVE_DEADLINE
+from miai_tournaments.store.rows import RunInfo
 
 
 def load(folder: Path, text: str, *settings: str) -> Tournament:
@@ -306,3 +309,29 @@ def test_mistakes_come_in_the_order_of_the_file_with_names_and_options() -> None
         mistakes.raise_if_any()
     assert isinstance(caught.value.__cause__, ParameterError)
     assert_expected("mistakes.txt", str(caught.value))
+
+
+def test_a_run_is_continued_by_configs_that_only_add(tmp_path: Path) -> None:
+    deep = player("deep", "mcts", simulations=20)
+    begun = load(tmp_path, config_text(*RANDOMS[:2], deep))
+    info = RunInfo(name="x", seed=3, rounds=2, game="tic_tac_toe", game_version=1)
+    told = []
+    with store_of(
+        tmp_path / "run", replace(info, resolved={"results": resolve(begun)}), begun.players, []
+    ) as store:
+        for text, *settings in (
+            (config_text(RANDOMS[1], deep, RANDOMS[0]), "rounds=3"),
+            (config_text(*RANDOMS, deep), "workers=7"),
+            (config_text(*RANDOMS[:2], {**deep, "team": "t"}), "seed=8", "time.move_deadline=9"),
+            (config_text(*RANDOMS[1:], {**deep, "simulations": 30}), "rounds=1"),
+            (config_text(*RANDOMS[:2], deep, openings={"random_plies": 2}), "move_limit=8"),
+            (config_text(*RANDOMS[:2], deep, format={"name": "swiss", "rounds": 2}),),
+        ):
+            if "[format]" in text:
+                text = text.replace("rounds = 2\n", "", 1)
+            try:
+                refuse_other_config(store, load(tmp_path, text, *settings))
+                told.append("continues")
+            except ConfigError as error:
+                told.append(str(error).replace(str(tmp_path), "FOLDER"))
+    assert_expected("other-configs.txt", "\n\n".join(told))

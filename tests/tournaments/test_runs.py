@@ -63,26 +63,6 @@ def test_a_run_that_is_extended_equals_one_begun_with_all_of_it(
 
 
 @pytest.mark.slow
-def test_another_config_is_refused_with_the_differences(config: Path, whole: Path) -> None:
-    before = games_of(whole)
-    changes = ("rounds=2", "seed=8", "players[deep].simulations=30", "time.move_deadline=9")
-    settings = [word for change in changes for word in ("--set", change)]
-    output = refused("run", config, "--out", whole, *settings)
-    for line in (
-        "  tournament.rounds: 3 -> 2",
-        "  tournament.seed: 3 -> 8",
-        "  players[2] (deep): simulations: 20 -> 30",
-        "  time.move_deadline: None -> 9.0",
-    ):
-        assert line in output.splitlines()
-    assert "--out" in output
-    without = config.parent / "without.toml"
-    without.write_text(config_text(*PLAYERS[1:], tournament={"rounds": 3}, **OPENINGS))
-    assert "players (ann): was removed" in refused("run", without, "--out", whole)
-    assert games_of(whole) == before
-
-
-@pytest.mark.slow
 def test_records_are_written_as_files(config: Path, whole: Path) -> None:
     tournament("resume", whole, "--records", "jsonl")
     files = {path.stem: path.read_text() for path in (whole / "records").iterdir()}
