@@ -260,6 +260,22 @@ def test_time_settings_become_budgets() -> None:
     assert 0 < budget(running) < 0.01
 
 
+def test_clocks_run_as_their_settings_say() -> None:
+    kinds = ("none", "absolute 60", "canadian 40 20 3", "byoyomi 30 10 3", "fischer 30 5")
+    lines = []
+    for words in (*kinds, "fischer-capped 60 5 62 8"):
+        clock = SessionClock(named_settings(words.split()))
+        for spent in (0.0, 5.0, 30.0, 12.5, 4.0, 25.0, 3.0, 1.0):
+            clock.charge(spent)
+            text = f"{words}, after {spent:g}: {clock.left:g} {clock.stones}"
+            lines.append(f"{text} {clock.move_time(20)}")
+    for seconds, stones in ((10.0, 2), (10.0, 0)):
+        clock = SessionClock()
+        clock.set_left(seconds, stones)
+        lines.append(f"{clock.settings} {clock.left:g} {clock.stones} {clock.move_time(20)}")
+    assert_expected("gtp/clocks.txt", "\n".join(lines) + "\n")
+
+
 # -- analysis -------------------------------------------------------------------------------------
 
 

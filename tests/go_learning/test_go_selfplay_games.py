@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.expected import assert_expected
 from tests.go_learning.go_forest_slow import Judge, Judged, go, random_judge
 
 from miai_go.kernels import selfplay as kernels
@@ -89,6 +90,51 @@ def test_a_finished_game_is_scored_without_removing_stones() -> None:
         game = finished_game(board, moves, half_komi=7, loser=loser)
         assert (game.result, game.ownership) == (result, None)
         assert math.isnan(game.margin)
+
+
+# -- whole games ----------------------------------------------------------------------------------
+
+
+def test_a_seed_makes_the_same_games_and_targets() -> None:
+    judge = Judged(random_judge(5, seed=2))
+    trees = (
+        TreeSettings(forced=2.0),
+        TreeSettings(gumbel=4, score_weight=0.2, c_base=50.0),
+        TreeSettings(rollouts=1, mix=0.5, depth=6),
+    )
+    lines: list[str] = []
+    game = {"size": 5, "half_komi": 3, "max_moves": 24}
+    for tree in trees:
+        rules = TreeGames(
+            **game,
+            tree=tree,
+            simulations=16,
+            fast_simulations=6,
+            full_share=0.5,
+            warm_moves=4,
+            resign_below=-0.3,
+            hold_out=0.5,
+            komi_spread=3,
+        )
+        table = TreeSelfPlay(rules, games=5, at_once=2, seed=4)
+        lines += [written(played) for played in table.play(judge)]
+        lines.append(f"{table.tally} {table.positions} positions")
+    players = [MatchPlayer(valuer=judge, tree=tree, simulations=8) for tree in trees[::2]]
+    result = play_match(players[0], players[1], MatchRules(**game, games=4, opening=3, seed=6))
+    lines += [written(played) for played in result.played]
+    lines.append(f"{result.wins}-{result.draws}-{result.losses} {result.score} {result.elo()}")
+    assert_expected("selfplay/games.txt", "\n".join(lines) + "\n")
+
+
+def written(game: StoredGame) -> str:
+    text = f"komi {game.half_komi / 2} result {game.result} margin {game.margin}\n"
+    for name in ("moves", "ownership", "weight", "root_value", "policy"):
+        values = getattr(game, name)
+        if name == "policy" and values is not None:
+            values = values.astype(float) @ np.arange(values.shape[1])  # the mean move
+        rows = [] if values is None else values.astype(float).round(2).tolist()
+        text += f"  {name}: {rows}\n"
+    return text
 
 
 # -- drawing moves --------------------------------------------------------------------------------
