@@ -161,6 +161,16 @@ def test_a_policy_of_regret_plays_as_it_was_computed(tmp_path: Path) -> None:
     assert total / count == pytest.approx(expected, abs=4 * 2 / count**0.5)
 
 
+def test_where_a_policy_says_nothing_all_actions_are_as_likely(tmp_path: Path) -> None:
+    game = load("kuhn_poker")
+    (tmp_path / "empty.json").write_text("{}")
+    agent = SpielPolicy(game, SpielPolicyParameters(file=str(tmp_path / "empty.json")))
+    records = [miai.play(game, [agent, RandomAgent(game)], seed=seed) for seed in range(60)]
+    chosen = [move for record in records for move in record.moves if move.actor == 0]
+    assert 0.3 < sum(move.action for move in chosen) / len(chosen) < 0.7
+    assert all(move.statistics == {"known": False} for move in chosen)
+
+
 def of_regret(game: OpenSpielGame) -> TabularPolicy:
     """A policy of the turn-based form, as counterfactual regret needs."""
     solver = cfr.CFRSolver(pyspiel.convert_to_turn_based(game.inner))

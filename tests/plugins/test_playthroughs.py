@@ -36,16 +36,18 @@ from miai_openspiel.games import OpenSpielGame
 
 FOLDER = Path(__file__).with_name("playthroughs")
 DRAWN = (1, 7)  # plies, beside the last
-OPENSPIEL: list[tuple[str, dict[str, Any]]] = [
-    ("openspiel:connect_four", {}),
-    ("openspiel:coop_box_pushing", {"horizon": 4}),
-    ("openspiel:kuhn_poker", {}),
-]
+MORE: dict[str, tuple[str, dict[str, Any]]] = {
+    "openspiel-connect_four": ("openspiel:connect_four", {}),
+    "openspiel-coop_box_pushing": ("openspiel:coop_box_pushing", {"horizon": 4}),
+    "openspiel-kuhn_poker": ("openspiel:kuhn_poker", {}),
+    "rbc-end": ("rbc", {"fen": "4k3/8/8/8/8/8/4Q3/4K3 w - - 0 1"}),
+}
 CHOSEN = {
     "phantom_tic_tac_toe": "b2 b2 a3 c1 b3",
     "mini_rbc-4-2-True": "@d4a3 sense_a3 Ra4 kd3 sense_c3",
     "rbc": "sense_- e2e4 sense_- e7e5 sense_f7 f1a6 sense_b5 pass sense_- a6c8 sense_- c8b7 "
     "sense_e6 e4e5",  # cut short, with a capture; a loss; refused
+    "rbc-end": "sense_d8 e2e8",
 }
 """The first actions of some games; others are drawn by lot."""
 
@@ -116,8 +118,8 @@ def playthrough(name: str, parameters: dict[str, Any], chosen: list[str]) -> Ite
 
 @pytest.mark.parametrize(
     ("name", "parameters"),
-    [*VARIANTS, *OPENSPIEL],
-    ids=[*IDS, *(name.replace(":", "-") for name, _ in OPENSPIEL)],
+    [*VARIANTS, *MORE.values()],
+    ids=[*IDS, *MORE],
 )
 def test_a_game_tells_and_draws_what_was_read(
     name: str, parameters: dict[str, Any], request: pytest.FixtureRequest
