@@ -47,15 +47,6 @@ def test_players_see_their_own_card_when_both_are_dealt() -> None:
     assert state.observation(1) == Observation(1, Player.CHANCE, None, {"card": "J"})
 
 
-def test_bets_are_seen_by_both_and_cards_are_not_shown_at_the_end() -> None:
-    state = play("K", "J", "bet")
-    assert state.observation(0) == Observation(0, 0, 1)
-    assert state.observation(1) == Observation(1, 0, 1, None, (0, 1))
-    state = play("K", "J", "bet", "bet")
-    assert state.observation(1) == Observation(1, 1, 1)
-    assert [state.information_state_string(player) for player in (0, 1)] == ["Kbb", "Jbb"]
-
-
 def test_every_history_is_that_of_openspiel() -> None:
     spiel: Any = pytest.importorskip("pyspiel")
     start = spiel.load_game("kuhn_poker").new_initial_state()

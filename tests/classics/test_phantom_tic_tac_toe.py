@@ -21,18 +21,6 @@ def play(*actions: int) -> State:
     return state
 
 
-def test_both_players_learn_that_the_game_begins() -> None:
-    state = play()
-    assert state.observation(0) == Observation(0, legal_actions=tuple(range(9)))
-    assert state.observation(1) == Observation(1)
-
-
-def test_a_successful_placement_is_announced_without_its_cell() -> None:
-    state = play(4)
-    assert state.observation(0) == Observation(0, 0, 4, {"stood": True})
-    assert state.observation(1) == Observation(1, 0, None, None, tuple(range(9)))
-
-
 def test_only_the_mover_learns_of_a_refusal_and_moves_again() -> None:
     state = play(4, 4)
     assert str(state) == "...\n.x.\n..."
@@ -56,12 +44,6 @@ def test_both_players_learn_the_end() -> None:
     assert state.returns() == (1.0, -1.0)
     assert state.observation(0) == Observation(0, 0, 2, {"stood": True, "result": "x wins"})
     assert state.observation(1) == Observation(1, 0, None, {"result": "x wins"})
-
-
-def test_information_states_in_words() -> None:
-    state = play(4, 4, 0, 0)
-    assert state.information_state_string(0) == "x: b2 . a3?"
-    assert state.information_state_string(1) == "o: . b2? a3"
 
 
 def test_the_longest_game_has_seventeen_actions() -> None:

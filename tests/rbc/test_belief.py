@@ -209,6 +209,21 @@ def test_large_sets_are_expanded_by_threads_whose_tables_grow(
     assert grown
 
 
+@pytest.mark.parametrize(("longest", "room", "listed"), [(30, 9999, 2), (400, 50, 2), (400, 63, 3)])
+def test_listing_ends_where_a_list_or_the_room_is_full(
+    longest: int, room: int, listed: int
+) -> None:
+    """Each of these boards has 20 moves and a pass; the board that fills a list is its last."""
+    board = passed(BoardSet.of_boards([chess.Board()]).after_opponent(None)[0]).rows[:1]
+    rows, counts = np.repeat(board, 20, axis=0), np.zeros(1, np.int64)
+    heads = np.zeros((1, MAX_MOVES + longest), np.uint64)
+    changes = np.zeros(heads.shape, np.int32)
+    each = expansion.count_successors(board, -1)
+    done = expansion.list_successors(rows, 0, 20, -1, room, heads, changes, counts)
+    assert (done, counts.tolist()) == (listed, [listed * each])
+    assert each == 21
+
+
 def test_a_limit_keeps_a_uniform_sample_and_leaves_the_rest() -> None:
     """Over many draws each board is expanded about equally often."""
     boards, _ = BoardSet.of_boards([chess.Board()]).after_opponent(None)
