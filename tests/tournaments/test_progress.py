@@ -11,13 +11,14 @@ from pathlib import Path
 import pexpect
 import pytest
 from rich.console import Console
+from tests.expected import assert_expected
 from tests.tournaments.support import config_text, environment, player
 
 from miai.plain import one_line
 from miai.progress import Progress, clock_text, show_activity
-from miai_tournaments.report.live import LiveReporter, Reporter, describe
+from miai_tournaments.report.live import LiveReporter, Reporter, RunStatus, describe
 from miai_tournaments.report.standings import count_games
-from miai_tournaments.store.rows import GameResult, ScheduledGame
+from miai_tournaments.store.rows import GameResult, ScheduledGame, Status
 
 GAME = ScheduledGame(
     game_id="ann~bob~0001a", pair_id="ann~bob~0001", round=1, players=("ann", "bob"), seed=1
@@ -77,11 +78,20 @@ def test_plain_lines_count_the_games(capsys: pytest.CaptureFixture[str]) -> None
     reporter.finished(GAME, result(1.0))
     reporter.voided(GAME, "the worker\ndied")
     reporter.tick(["ann~bob~0001a"])
+    reporter.scheduled(99)
+    reporter.pause(2)
+    reporter.pause(None)
+    reporter.pause(0)
+    reporter.finished(GAME, result(0.0))
     reporter.ending("stopped by SIGINT", 1)
     reporter.close()
     assert capsys.readouterr().out.splitlines() == [
         "[  1/120] ann (first) beats bob (x wins), 7 moves, 1.3 s",
         "void: ann~bob~0001a: the worker / died",
+        "paused; finishing 2 running games; `miai tournament resume` lets it go on",
+        "the run goes on",
+        "paused; `miai tournament resume` lets it go on",
+        "[ 2/99] ann (first) and bob draw (x wins), 7 moves, 1.3 s",
         "stopped by SIGINT; finishing 1 running game",
     ]
 
@@ -140,6 +150,30 @@ def test_the_live_view_fits_into_80_columns() -> None:
         assert part in text
     assert "Elo" in text
     assert "Crosstable" in text
+
+
+def test_a_status_tells_what_is_done_and_who_runs_it() -> None:
+    counts: dict[Status, int] = {"done": 3, "running": 2, "pending": 4, "void": 1}
+    status = RunStatus(
+        folder="runs/x",
+        name="x",
+        game="go",
+        counts=counts,
+        runner="process 1",
+        voids=(("a~b", 2, "it\ndied"),),
+        open=True,
+    )
+    idle = replace(status, runner=None, voids=(), open=False)
+    whole = replace(idle, counts={**dict.fromkeys(counts, 0), "done": 10})
+    told = [
+        status,
+        replace(status, paused=True, open=False),
+        idle,
+        whole,
+        replace(whole, open=True),
+    ]
+    assert_expected("status.txt", "\n\n".join(each.to_text() for each in told))
+    assert status.to_json()["total"] == 10
 
 
 @pytest.mark.parametrize(

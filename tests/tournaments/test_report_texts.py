@@ -70,8 +70,9 @@ def test_a_match_with_its_test(tmp_path: Path) -> None:
 def detailed(rows: Sequence[GameRow], info: RunInfo, *teams: str) -> TournamentReport:
     """Return a report with details of these players, each with its team."""
     players = [
-        PlayerRow(name=name, agent="random", team=team)
-        for name, team in zip(("ann", "bob", "cid"), teams, strict=False)
+        PlayerRow(name=name, agent="mcts", team=team, given=size, parameters=size)
+        for n, (name, team) in enumerate(zip(("ann", "bob", "cid"), teams, strict=False))
+        for size in [{"size": 3 - n}]
     ]
     report = build_report(rows, info=info, players=[player.name for player in players])
     found = build_details(report, rows, players=players)
@@ -81,7 +82,10 @@ def detailed(rows: Sequence[GameRow], info: RunInfo, *teams: str) -> TournamentR
 def test_payoffs_with_a_team(tmp_path: Path) -> None:
     games = [("ann", "bob", 1.0), ("bob", "ann", -1.0), ("bob", "cid", 2.0), ("cid", "bob", 1.5)]
     rows = payoff_rows(*games, ("ann", "cid", 1.0), ("cid", "ann", 4.0), *games)
-    assert_report("payoffs", detailed(rows, POKER, "blue", "", "blue"), tmp_path)
+    facts = {"kind": "payoff-test", "text": "undecided", "limit_h0": 2.9, "limit_h1": 3.1}
+    curves = [[[1, 0.1], [2, 0.3], [3, 0.2]], [[1, -0.1], [2, -0.3], [3, 0.4]]]
+    info = replace(POKER, facts={**facts, "curves": curves})
+    assert_report("payoffs", detailed(rows, info, "blue", "", "blue"), tmp_path)
 
 
 def test_rankings_of_three(tmp_path: Path) -> None:
@@ -90,7 +94,9 @@ def test_rankings_of_three(tmp_path: Path) -> None:
     rows = [
         ranked_row(seatings[n % 3], values, n // 3) for n, values in enumerate([*returns, *returns])
     ]
-    info = RunInfo(name="three", seed=1, rounds=1, game="pig", game_version=1)
+    rows[3] = replace(rows[3], termination="crash", loser=1, detail="out of memory")
+    facts = {"ranking": ["bob", "ann"], "parameters": {"bob": {"size": 2, "deep": True}}}
+    info = RunInfo(name="three", seed=1, rounds=1, game="pig", game_version=1, facts=facts)
     assert_report("rankings", detailed(rows, info, "", "red", "red"), tmp_path)
 
 

@@ -73,6 +73,33 @@ def test_an_end_is_expected_only_where_all_games_are_known(
     assert ("games scheduled so far" in seen) is growing
 
 
+def test_a_terminal_waits_for_a_run_and_shows_it_until_ctrl_c(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = io.StringIO()
+    terminal = Console(file=out, width=200, force_terminal=True, color_system=None)
+    waits: list[float] = []
+    players = [PlayerRow(name=name, agent="random") for name in "ab"]
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) % 2:
+            raise KeyboardInterrupt
+        store_of(tmp_path / "run", INFO, players, [game(0, "a", "b", 1)]).close()
+
+    monkeypatch.setattr(watch_module, "runner_of", lambda folder: "process 1")
+    monkeypatch.setattr("time.sleep", sleep)
+    line = f"no run in {tmp_path / 'run'} yet; waiting for one, Ctrl-C ends this view\n"
+    watch(tmp_path / "run", console=terminal)
+    assert (out.getvalue(), len(waits)) == (line, 1)
+    watch(tmp_path / "run", console=terminal)
+    seen = out.getvalue().removeprefix(line)
+    assert seen.startswith(line)
+    assert "1/1 games" in seen
+    assert "run by process 1; Ctrl-C ends this view, not the run" in seen
+    assert waits == [watch_module.REFRESH_SECONDS] * 3
+
+
 def test_there_is_nothing_to_watch(tmp_path: Path) -> None:
     assert str(tmp_path) in refused("watch", tmp_path)
 
