@@ -33,6 +33,9 @@ START = chess.STARTING_FEN
         (STALEMATE, 0, None),
         (CHECKMATE, 2 - WIN, None),
         ("8/8/8/8/8/8/8/4K3 b - - 0 1", -WIN, None),
+        ("8/8/8/8/8/8/8/4K3 w - - 0 1", WIN, None),
+        ("4k3/3P1Q2/8/8/8/8/8/4K3 w - - 0 1", WIN - 1, "d7e8q"),  # by the least piece
+        ("8/8/8/4R3/4k3/3P4/8/K7 w - - 0 1", WIN - 1, "d3e4"),
     ],
 )
 def test_positions_that_chess_does_not_know_are_settled(

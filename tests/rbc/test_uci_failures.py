@@ -18,7 +18,7 @@ import pytest
 from miai.parameters import build_parameters
 from miai_rbc.agents.choice import make_engine
 from miai_rbc.engines.stockfish import StockfishEngine
-from miai_rbc.engines.uci import EngineError, UciProcess
+from miai_rbc.engines.uci import EngineError, UciLine, UciProcess, _parse
 from miai_rbc.rbc_parameters import StrongParameters, UciEngine
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.observations import move_of_name
@@ -137,6 +137,19 @@ def test_scores_and_moves_are_read(tmp_path: Path) -> None:
     assert (line.move, line.centipawns, line.mate) == ("e2e4", 12, None)
     process.close()
     assert all(map(is_gone, starts(tmp_path)))
+
+
+def test_the_last_line_of_each_rank_counts() -> None:
+    lines = [
+        "info depth 1 multipv 2 score mate -3 pv d2d4 d7d5",
+        "info depth 1 multipv 1 score cp 30 pv e2e4",
+        "info depth 2 score cp -7 nodes 5 pv c2c4",
+        "info string score cp 9 pv a2a3",
+        "bestmove c2c4 ponder e7e5",
+    ]
+    assert _parse(lines) == [UciLine("c2c4", -7, None), UciLine("d2d4", None, -3)]
+    assert _parse(["bestmove e2e4"]) == [UciLine("e2e4", 0, None)]
+    assert _parse(["bestmove (none)"]) == _parse(["bestmove 0000"]) == []
 
 
 def test_programs_without_uci_are_reported(tmp_path: Path) -> None:
