@@ -90,7 +90,6 @@ def test_territory_and_dead_stones_are_drawn_at_the_end() -> None:
     state = play(game.new_initial_state(), moves)
     renderer = renderer_of(state)
     assert isinstance(renderer, GoRenderer)
-    assert squares(renderer.svg_state(state)) == {}
     drawn = [str(renderer.svg_definitions()), str(board_definitions(13, BoardPart(3, 2, 9)))]
     drawn += [f"{picture}{meaning}" for picture, meaning in renderer.legend()]
     for text in ("E3", "pass", "pass"):  # E3 is dead
@@ -100,18 +99,3 @@ def test_territory_and_dead_stones_are_drawn_at_the_end() -> None:
     assert state.is_terminal()
     drawn += [renderer.svg_state(state), renderer.svg_estimate(PlayerView.at(state, 0))]
     assert_expected("go/board.svg", "\n".join(drawn))
-    owned = squares(renderer.svg_state(state))
-    black, white = {(0.0, float(row)) for row in range(5)}, {(4.0, float(row)) for row in range(5)}
-    assert owned == {"#111111": black, "#fbfbfb": white - {(4.0, 2.0)}}
-    assert 'stroke="#d5312b" stroke-width=".1"' in renderer.svg_state(state)  # crosses E3 out
-
-
-def squares(svg: str) -> dict[str, set[tuple[float, float]]]:
-    """Return the centres of the filled squares of each colour, as column and row from above."""
-    found = {}
-    for path, colour in re.findall(r'd="([^"]*z)" fill="(#\w+)"', svg):
-        corners = re.findall(r"M([\d.-]+) ([\d.-]+)h([\d.]+)", path)
-        found[colour] = {
-            (float(x) + float(w) / 2, round(float(y) + float(w) / 2, 3)) for x, y, w in corners
-        }
-    return found

@@ -328,33 +328,6 @@ def test_the_weight_marks_the_full_searches() -> None:
     assert all(game.weight is not None and game.weight.all() for game in all_full)
 
 
-@pytest.mark.parametrize("tree", [PUCT, GUMBEL], ids=["puct", "gumbel"])
-def test_the_seed_decides(tree: TreeSettings) -> None:
-    rules = rules_of(tree=tree)
-    games, again, other = (self_played(rules, games=4, at_once=3, seed=s) for s in (5, 5, 6))
-    assert moves_of(games) == moves_of(again) != moves_of(other)
-    for one, two in zip(games, again, strict=True):
-        assert one.policy is not None
-        assert two.policy is not None
-        assert (one.policy == two.policy).all()
-        assert one.root_value is not None
-        assert two.root_value is not None
-        assert (one.root_value == two.root_value).all()
-
-
-def test_noise_and_warmth_make_games_differ_and_nothing_else() -> None:
-    still = rules_of(noise_share=0.0, warm_moves=0)
-    assert len({tuple(m) for m in moves_of(self_played(still, games=4, at_once=4, seed=1))}) == 1
-    for stirred in (
-        rules_of(noise_share=0.5, warm_moves=0),
-        rules_of(noise_share=0.0, warm_moves=4),
-        rules_of(tree=GUMBEL),
-    ):
-        assert (
-            len({tuple(m) for m in moves_of(self_played(stirred, games=4, at_once=4, seed=1))}) > 1
-        )
-
-
 def gloomy(size: int, player: int) -> Judge:
     """Return a judge that holds the game for lost by one player, wherever it stands."""
     random = random_judge(size, seed=2)
@@ -425,18 +398,6 @@ def test_pairs_share_their_opening_and_swap_colours() -> None:
     swapped = play_match(player(1), player(1), rules)
     assert (swapped.wins, swapped.losses) == (swapped.losses, swapped.wins)
     assert moves_of(list(swapped.played[::2])) == moves_of(list(swapped.played[1::2]))
-
-
-@pytest.mark.parametrize("tree", [{}, {"gumbel": 4}])
-def test_matches_are_seeded_and_without_noise(tree: dict[str, Any]) -> None:
-    def played(seed: int, opening: int) -> list[list[int]]:
-        rules = MatchRules(size=4, half_komi=1, max_moves=40, games=4, opening=opening, seed=seed)
-        return moves_of(list(play_match(player(1, **tree), player(2, **tree), rules).played))
-
-    assert played(1, 2) == played(1, 2) != played(2, 2)
-    still = played(1, 0)
-    assert still == played(2, 0)
-    assert still[0] == still[2]
 
 
 def elo_of(wins: int, draws: int, losses: int) -> tuple[float, float]:
