@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.expected import assert_report
+from tests.expected import assert_expected, assert_report
 from tests.tournaments.support import (
     config_text,
     player,
@@ -216,29 +216,17 @@ FOUR = tuple(player(name) for name in NAMES[:4])
 SMALL = {"name": "pig", "goal": 6, "turns": 3}
 
 
-@pytest.mark.parametrize(
-    ("players", "sections", "message"),
-    [
-        (
-            FOUR,
-            {"format": {"name": "swiss", "rounds": 2}},
-            "format.name: swiss is for games of 2 players, and pig has 3; use gauntlet, match, "
-            "pairings or round-robin",
-        ),
-        (FOUR[:2], {}, "players: has too few entries: 2; at least 3 are needed"),
-        (
-            FOUR,
-            {"format": {"name": "match", "pairs": 2}},
-            "format: a match needs 3 players, but the config has 4; use a gauntlet",
-        ),
+def test_what_does_not_suit_the_number_of_players_is_refused(tmp_path: Path) -> None:
+    bad: Any = (
+        (FOUR, {"format": {"name": "swiss", "rounds": 2}}),
+        (FOUR[:2], {}),
+        (FOUR, {"format": {"name": "match", "pairs": 2}}),
         (
             FOUR,
             {
                 "format": {"name": "pairings"},
                 "[format.pairings]": {"first": "ann", "second": "bob"},
             },
-            "format.pairings[0].others: has 0 names, but the game has 3 players; first and second "
-            "apart, list 1",
         ),
         (
             FOUR,
@@ -246,21 +234,18 @@ SMALL = {"name": "pig", "goal": 6, "turns": 3}
                 "openings": {"random_plies": 1},
                 "openings.balance": {"search": "alpha-beta", "within": 0.1},
             },
-            "openings.balance: ",
         ),
-    ],
-)
-def test_what_does_not_suit_the_number_of_players_is_refused(
-    players: Any, sections: Any, message: str, tmp_path: Path
-) -> None:
-    (tmp_path / "x.toml").write_text(config_text(*players, game=SMALL, tournament={}, **sections))
-    text = (tmp_path / "x.toml").read_text()
-    if sections.get("format", {}).get("name") in ("swiss", "match"):
-        text = text.replace("rounds = 2\n", "", 1)
+    )
+    told = []
+    for players, sections in bad:
+        text = config_text(*players, game=SMALL, tournament={}, **sections)
+        if sections.get("format", {}).get("name") in ("swiss", "match"):
+            text = text.replace("rounds = 2\n", "", 1)
         (tmp_path / "x.toml").write_text(text)
-    with pytest.raises(ConfigError) as caught:
-        load_tournament(tmp_path / "x.toml")
-    assert message in str(caught.value)
+        with pytest.raises(ConfigError) as caught:
+            load_tournament(tmp_path / "x.toml")
+        told.append(str(caught.value).replace(str(tmp_path), "FOLDER"))
+    assert_expected("mistakes-of-three.txt", "\n".join(told))
 
 
 def test_the_number_of_players_cannot_differ_within_a_tournament(tmp_path: Path) -> None:
