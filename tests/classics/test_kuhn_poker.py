@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import miai
-from miai import Observation, Player, State
+from miai import State
 
 GAME = miai.load_game("kuhn_poker")
 
@@ -38,13 +38,6 @@ def test_counts_of_the_tree() -> None:
     movers = [s for s in all_states if s.current_player() >= 0]
     assert len(movers) == 6 * 4
     assert len({s.information_state_string(s.current_player()) for s in movers}) == 12
-
-
-def test_players_see_their_own_card_when_both_are_dealt() -> None:
-    assert [play(*moves).observation(p) for moves in ((), "K") for p in (0, 1)] == [None] * 4
-    state = play("K", "J")
-    assert state.observation(0) == Observation(0, Player.CHANCE, None, {"card": "K"}, (0, 1))
-    assert state.observation(1) == Observation(1, Player.CHANCE, None, {"card": "J"})
 
 
 def test_every_history_is_that_of_openspiel() -> None:

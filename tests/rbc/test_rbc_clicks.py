@@ -87,11 +87,6 @@ def test_promotions_share_their_clicks() -> None:
     assert texts == ["e7e8", "e7e8n", "e7e8b", "e7e8r"]
 
 
-def test_the_opponent_does_not_click() -> None:
-    assert not clicks(Table("sense -"), 1).actions
-    assert len(regions(Table("sense -"), 1)) == 64
-
-
 # -- the picture -----------------------------------------------------------------------------------
 
 

@@ -163,13 +163,6 @@ def test_moves_are_reported_as_requested_and_as_taken() -> None:
     assert "Your last move: a pass.\n" in table.shown(0)
 
 
-def test_black_sees_the_board_from_its_side() -> None:
-    lines = Table().shown(1).splitlines()
-    assert lines[1] == "   h  g  f  e  d  c  b  a"
-    assert lines[2].startswith("1 ")
-    assert lines[0] == "You are black, turn 0: wait for the opponent."
-
-
 def test_lines_fit_a_terminal_of_eighty_columns() -> None:
     table = Table("sense e6", "e2e4", "sense e3", "e7e5")
     for line in [*table.shown(0).splitlines(), *hint(table.views[0]).splitlines()]:
