@@ -199,9 +199,26 @@ def put(*path: Any) -> Change:
     return change
 
 
+def cut(colour: str, count: int, names: str = "") -> Change:
+    """Return a change that leaves out the last turns in a colour's lists, or in some of them."""
+
+    def change(history: dict[str, Any]) -> None:
+        for name in LISTS:
+            if not (names and name.startswith(names)):
+                del history[name][colour][-count:]
+
+    return change
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        (cut("false", 2), "senses: white has turns when black has none"),
+        (cut("true", 1, "sense"), r"requested_moves: none at white's turn \d+, yet play goes on"),
+        (
+            put("fens_before_move", "true", 0, "4k3/8/8/8/8/8/8/4K3 b - - 0 1"),
+            "fens_before_move: at white's turn 0 black is to move",
+        ),
         (put("type", "GameRecord"), "not a history of reconchess"),
         (lambda h: h.pop("fens_after_move"), "fields missing: fens_after_move"),
         (put("senses", []), "senses: not an object of 'true' and 'false'"),
