@@ -43,10 +43,13 @@ def interpreted(problem: Any, arm: str, **more: Any) -> BeliefSearch[Any]:
 @pytest.mark.parametrize("window", ["alpha-beta", "null"])
 @pytest.mark.parametrize(
     ("make", "arm"),
-    [(compiled, arm) for arm in RIGHT]
-    + [
-        pytest.param(interpreted, arm, marks=pytest.mark.slow)
-        for arm in (*RIGHT, "reference-minhash")
+    [
+        *((compiled, arm) for arm in RIGHT),
+        *((interpreted, arm) for arm in ("singles", "exact", "cores")),
+        *(
+            pytest.param(interpreted, arm, marks=pytest.mark.slow)
+            for arm in ("none", "table", "minhash", "reference-minhash")
+        ),
     ],
 )
 @given(st.integers(0, 10**6), st.booleans(), st.lists(beliefs, min_size=1, max_size=5), st.data())
@@ -68,7 +71,12 @@ def test_every_arm_finds_the_value_of_the_definition(
         depth = data.draw(st.integers(1, 3))
         root = Root((data.draw(st.integers(0, 1)), 0), hidden)
         found = search.search(root, depth, deepening=deepening)
-        assert found.value == value_by_definition(problem, root.public, frozenset(hidden), depth)
+        depths = range(1 if deepening else depth, depth + 1)
+        values = [value_by_definition(problem, root.public, frozenset(hidden), d) for d in depths]
+        won = problem.greatest if reachability else float("inf")
+        assert found.value == values[-1]
+        wins = [d for d, value in zip(depths, values, strict=True) if value >= won]
+        assert found.depth == [*wins, depth][0]
         assert found.complete
         exact: BeliefSearch[Any] = BeliefSearch(problem, named_bounds("none"))
         assert exact.guarantees(root, found.action, found.depth) == found.value
