@@ -105,7 +105,9 @@ def test_budgets_are_kept(kind: type[WorldsAgent], given: dict[str, Any]) -> Non
     agent = miai.make_agent(kind.__name__.lower(), game, simulations=37, **given)
     assert decide(agent, [], player=0, seed=1).statistics["simulations"] == 37
     quick = miai.make_agent(kind.__name__.lower(), game, simulations=0, seconds=0.05, **given)
-    assert decide(quick, [], player=0, seed=1).action in range(9)
+    decision = decide(quick, [], player=0, seed=1)
+    assert decision.action in range(9)
+    assert int(str(decision.statistics["simulations"])) > 5
 
 
 def test_a_budget_is_needed() -> None:

@@ -416,6 +416,15 @@ def test_the_clock_of_somebody_who_plays_a_hidden_game_is_its_own(browser: Brows
         assert public.next()["clocks"] == {"left": [None, None], "ticking": []}
 
 
+def test_a_form_makes_a_setting() -> None:
+    clock = {"kind": "byo-yomi", "seconds": 9.5, "periods": 3, "period_seconds": 2.0}
+    entered = {f"clock.{name}": str(value) for name, value in clock.items()}
+    entered |= {"players.0.agent": "guest", "players.1.agent": "rank:mcts-100", "seed": " 7 "}
+    chairs = [Chair(agent="human"), Chair(agent="mcts", parameters={"simulations": 100})]
+    made = setting_of("tic_tac_toe", entered, browser="b")
+    assert made == Setting(game="tic_tac_toe", parameters={}, chairs=chairs, seed=7, clock=clock)
+
+
 def test_parameters_in_tables_are_fields_of_the_form() -> None:
     agent = registry().get(AGENT, "alphazero", game="go")
     fields = {field.name: field for field in fields_of(agent, "go", "players.1", {}, {})}
@@ -429,6 +438,7 @@ def test_parameters_in_tables_are_fields_of_the_form() -> None:
         "players.1.search.considered": "8",
     }
     setting = setting_of("go", given, browser="b")
+    assert setting.chairs[0] == Chair(agent="human", browser="b")
     assert setting.chairs[1].parameters == {"search": {"kind": "gumbel", "considered": 8}}
     with pytest.raises(FormError) as caught:
         setting_of("go", {**given, "players.1.network.threads": "0"}, browser="b")

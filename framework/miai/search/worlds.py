@@ -349,8 +349,7 @@ class Ismcts(WorldsAgent):
         edges = root.edges
         # The first of those that were visited most.
         best = max(legal, key=lambda action: edges[action].visits if action in edges else -1)
-        mean = edges[best].mean if best in edges else 0.0
-        return best, {"simulations": done, **_mean_utility(mean)}
+        return best, {"simulations": done, **_mean_utility(edges[best].mean)}
 
 
 class Pimc(WorldsAgent):
