@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
 from markupsafe import Markup
+from tests.expected import assert_expected
 
 from miai.pages.charts import (
     Axis,
@@ -97,8 +96,4 @@ def drawn_charts() -> Iterator[str]:
 
 
 def test_charts_are_drawn_as_they_were_looked_at() -> None:
-    """What ``charts.html`` shows in a browser, with the style of pages, was found right."""
-    drawn = re.sub(r"<style>.*?</style>", "", "\n".join(drawn_charts()), flags=re.DOTALL)
-    assert drawn.replace("><", ">\n<") + "\n" == Path(__file__).with_name("charts.html").read_text(
-        encoding="utf-8"
-    )
+    assert_expected("charts.html", "\n".join(drawn_charts()))
