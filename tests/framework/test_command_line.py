@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from tests.expected import assert_expected
 from tests.warm_command import call_miai, run_miai
 
 from miai.errors import ConfigError
@@ -72,58 +73,25 @@ def test_long_lists_are_cut() -> None:
     )
 
 
-def test_listings_show_parameters_defaults_and_units() -> None:
-    rows = json.loads(call_miai(["list", "agents", "--game", "go", "--json"]).stdout)
-    (mcts,) = [row for row in rows if row["name"] == "mcts"]
-    assert (mcts["game"], mcts["plugin"]) == ("go", "go")
-    parameters = {row["name"]: row for row in mcts["parameters"]}
-    assert parameters["simulations"]["default"] == 1000
-    head, *lines = call_miai(["list", "agent", "mcts", "--game", "go"]).stdout.splitlines()
-    assert (
-        head == "mcts (for go): Compiled Monte Carlo tree search: UCT with RAVE and playouts  [go]"
+COMMANDS = """\
+list
+list agents file
+list agent mcts --game go
+list agents --game go
+list searches --game tic_tac_toe
+list adjudicator --game rbc
+list opponents --game tic_tac_toe
+list games pig --json
+"""
+
+
+def test_listings_and_help_are_for_people(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    said = (
+        f"$ miai {line}\n{call_miai(line.split()).stdout}" for line in COMMANDS.strip().split("\n")
     )
-    assert [line[:25].strip() for line in lines] == list(parameters)
-    assert [re.findall(r" \((\w+(?: or null)?, .*)\)$", line)[0] for line in lines] == [
-        "string, default 'none'",
-        "object, default {}",
-        "integer or null, default 1000 simulations; at least 0, at most 1000000000",
-        "number or null, default null; more than 0",
-        "number or null, default null; at least -1, at most 1",
-        "number or null, default null; at least 0",
-        "number, default 1000.0 visits; at least 0",
-        """string, default 'light'; one of ["light", "tactical"]""",
-        "integer, default 1000000 nodes; at least 1000, at most 100000000",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (
-            ("agents", "file"),
-            "file: A class in a Python file that belongs to no plugin  [miai]\n"
-            "    file                 Python file with the agent's class (string, required)\n"
-            "    class_name           Name of the class (string, required)\n"
-            "    parameters           Parameters of the class (object, default {})\n",
-        ),
-        (
-            ("adjudicator", "--game", "rbc"),
-            "draw-agreement: Draw when both players consider the game even for several moves"
-            "  [miai]\nresign-agreement: Loss for the player whom both players consider lost for"
-            " several moves  [miai]\nsolved: Result that a search to the end of the game proves"
-            " within a budget  [miai]\n\nParameters of one: miai list adjudicators NAME\n",
-        ),
-        (("opponents", "--game", "tic_tac_toe"), "no component of kind 'opponents' is installed\n"),
-    ],
-)
-def test_a_listing_is_for_people(words: tuple[str, ...], text: str) -> None:
-    assert call_miai(["list", *words]).stdout == text
-
-
-def test_kinds_are_listed() -> None:
-    assert {"game", "agent", "search"} <= set(json.loads(call_miai(["list", "--json"]).stdout))
-    belief = "A set of possible worlds; factory(game, player, parameters) -> miai.information."
-    assert f"\nbelief             {belief}BeliefState\n" in call_miai(["list"]).stdout
+    assert_expected("listings.txt", "\n".join(said))
+    assert "search" in json.loads(call_miai(["list", "--json"]).stdout)
 
 
 @pytest.mark.parametrize(
