@@ -321,6 +321,10 @@ def test_progress_goes_aside_for_json_and_the_table_fits_a_terminal(tmp_path: Pa
             "run SET value = '{\"miai\": \"0.0.1\"}' WHERE key = 'versions'",
             "was measured by miai 0.0.1, installed is",
         ),
+        (
+            "run SET value = '{\"miai\": \"9.0.1\"}' WHERE key = 'versions'",
+            "was measured by miai 9.0.1, installed is",
+        ),
     ],
 )
 def test_a_store_that_was_changed_is_refused(

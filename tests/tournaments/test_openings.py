@@ -17,12 +17,14 @@ from tests.tournaments.support import CONFIGS, RANDOMS, config_text, player, ref
 
 import miai
 from miai.errors import ConfigError, MiaiError, StoreError
+from miai.playing.openings import Opening
 from miai.playing.replay import replay
 from miai.record_reader import read_record
 from miai.search.evaluators import Appraiser, Kind
 from miai_tournaments.commands import opening_book as book_command
 from miai_tournaments.config.balance import Balance
 from miai_tournaments.config.load import Tournament, load_tournament
+from miai_tournaments.config.opening_source import Openings, plain_lines
 from miai_tournaments.config.schema import TournamentConfig
 from miai_tournaments.report.details import build_details, game_of
 from miai_tournaments.report.live import Reporter
@@ -259,6 +261,23 @@ def test_the_balanced_lines_of_a_store_are_those_of_its_file(tmp_path: Path) -> 
     for numbers in ([], [3]):
         with pytest.raises(StoreError, match="value is about other openings"):
             kept(kept=numbers, values=[0.0] * len(numbers))
+
+
+def test_openings_are_written_as_plain_data_and_read_again() -> None:
+    lines = (Opening((1, 2), {"fen": "x"}, "one"), Opening((3,)))
+    made = Openings(miai.load_game("tic_tac_toe"), 2, lines)
+    plain = {"random_plies": 2, "lines": [[1, 2], [3]]}
+    more: dict[str, Any] = {"settings": [{"fen": "x"}, {}], "names": ["one", ""]}
+    assert made.to_plain() == plain | more
+    assert plain_lines(plain | more) == lines
+    assert replace(made, lines=lines[1:]).to_plain() == {"random_plies": 2, "lines": [[3]]}
+    assert plain_lines(plain) == (Opening((1, 2)), Opening((3,)))
+    wrong: tuple[dict[str, Any], ...] = ({"lines": [["x"]]}, {"names": [1, 2]}, {"settings": [{}]})
+    for bad in wrong:
+        assert plain_lines({**plain, **bad}) is None
+    judged = replace(made, kept=(1,), values=(0.1234567,))
+    assert judged.judgement() == {"kept": [1], "values": [0.123457]}
+    assert made.judgement() == {}
 
 
 @pytest.mark.slow

@@ -129,6 +129,8 @@ def test_files_are_written_printed_and_opened(
         write(store, report, request)
         write(store, report, replace(request, out=tmp_path / "x", replays=0, open_page=False))
         write_replay(store, "g005", out=tmp_path / "y", worlds=7, open_page=False)
+        with pytest.raises(ConfigError, match=r"^GAME_ID g03: .* game\. Did you mean 'g003'"):
+            replays.record_of(store, "g03")
         with pytest.raises(ConfigError, match=r"^--anchor-elo: is nan; give"):
             build(store, anchor="a", anchor_elo=float("nan"))
     folder = tmp_path / "report"
