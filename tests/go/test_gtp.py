@@ -660,6 +660,7 @@ def test_rules_are_sent_to_engines_that_support_them(
 PER_MOVE = TimeControl(kind="per-move", seconds=2.5)
 ABSOLUTE = TimeControl(kind="absolute", seconds=90)
 FISCHER = TimeControl(kind="fischer", seconds=60, increment=2.5)
+EVERY_SECOND = TimeControl(kind="fischer", seconds=60, increment=1)
 BYO_YOMI = TimeControl(kind="byo-yomi", seconds=30, periods=3, period_seconds=5.5)
 
 
@@ -677,6 +678,7 @@ BYO_YOMI = TimeControl(kind="byo-yomi", seconds=30, periods=3, period_seconds=5.
         (ABSOLUTE, "kata", 0.7, "kata-time_settings absolute 90", "time_left b 89.3 0"),
         (FISCHER, "gtp", 10, "time_settings 57 2 1", "time_left b 50 0"),
         (FISCHER, "gtp", 60, "time_settings 57 2 1", "time_left b 2 1"),
+        (EVERY_SECOND, "gtp", 10, "time_settings 59 1 1", "time_left b 50 0"),
         (FISCHER, "kata", 10, "kata-time_settings fischer 60 2.5", "time_left b 52.5 0"),
         (BYO_YOMI, "gtp", 10, "time_settings 30 5 1", "time_left b 20 0"),
         (BYO_YOMI, "gtp", 37, "time_settings 30 5 1", "time_left b 5 1"),

@@ -293,3 +293,8 @@ def test_a_gate_keeps_weights_that_do_not_win_from_playing(
     message = f"{run / 'games'}: has the games of 2 rounds, but 3 were made; restore them, or start"
     with pytest.raises(TrainingError, match=re.escape(message)):
         train_zero_by(config, run, [*settings, "selfplay.rounds=4", "run.steps=8"])
+    (run / "ladder.csv").write_text("round,steps\none,2\n")
+    with pytest.raises(
+        TrainingError, match=r"ladder\.csv: is not a ladder: .*; delete it to start"
+    ):
+        read_ladder(run)

@@ -20,6 +20,7 @@ from miai.clock import Clock, TimeControl
 from miai.errors import GameError, MiaiError, ParameterError, WeightsError
 from miai.search.protocol import ClockedSearch, Search
 from miai.testing import check_agent
+from miai.values import ValueUnit
 from miai_go.nets.encoder import positions_of
 from miai_go.nets.inference import load_oracle
 from miai_go.nets.network import WeightsHeader
@@ -201,15 +202,23 @@ def test_a_policy_player_plays_what_its_network_says(folder: Path) -> None:
         state = random_state(game, moves, rng)
         if state.passes:
             continue
-        logits = oracle.infer(oracle.encoder.encode(positions_of([state]))).policy
+        logits, values, *_ = oracle.infer(oracle.encoder.encode(positions_of([state])))
         assert logits is not None
+        assert values is not None
         stones = state.board.stones().ravel().tolist()
         sensible = [
             a
             for a in state.legal_actions()
             if a == 25 or not fills_eye(stones, a, state.to_move + 1)
         ]
-        assert greedy.search(state).action == max(sensible, key=lambda a: logits[0, a])
+        best = max(sensible, key=lambda a: logits[0, a])
+        found, powers = greedy.search(state), np.exp(logits[0].astype(float))
+        assert (found.action, found.pv, found.unit) == (best, (best,), ValueUnit.EXPECTED_UTILITY)
+        assert found.value == pytest.approx(float(values[0]), abs=1e-6)
+        priors: Any = found.statistics["priors"]
+        assert priors[0] == [best, pytest.approx(powers[best] / powers[sensible].sum(), abs=1e-4)]
+        assert len(priors) == 10
+        assert priors == sorted(priors, key=lambda row: -row[1])
     state = game.new_initial_state()
     answered = oracle.infer(oracle.encoder.encode(positions_of([state]))).policy
     assert answered is not None
@@ -275,7 +284,8 @@ def test_resigning(folder: Path) -> None:
     without = search_of(
         "policy", game, folder, weights=str(write(folder, 5, heads="policy")), resign_below=1.0
     )
-    assert not without.search(game.new_initial_state()).resign
+    found = without.search(game.new_initial_state())
+    assert (found.value, found.unit, found.resign) == (0, ValueUnit.SCORE, False)
 
 
 def test_a_value_must_be_low_for_some_turns_in_a_row(folder: Path) -> None:
