@@ -133,6 +133,7 @@ def test_waiting_jobs_are_cancelled() -> None:
     with make_executor("processes", Workload(setup=SETUP, workers=1)) as executor:
         for number in range(3):
             executor.submit(job(number))
+        assert executor.local
         assert executor.running == ["g0"]
         assert executor.cancel() == ["g1", "g2"]
         began = time.monotonic()

@@ -411,3 +411,7 @@ def test_a_board_that_is_no_position_is_refused(actions: tuple[int, ...]) -> Non
 def test_a_board_that_cannot_be_drawn_is_shown_as_text() -> None:
     assert "<pre" in live_boards("nothing").update([snapshot("nothing", (1,))])
     assert "<pre" in live_boards("tic_tac_toe").update([snapshot("tic_tac_toe", ())])
+    boards = live_boards("nothing")
+    boards.update([snapshot("nothing", (0,))])
+    with pytest.raises(ValueError, match="the game draws no picture"):
+        boards.picture("g~1", 0)
