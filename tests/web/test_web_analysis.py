@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from json import dumps
 from pathlib import Path
 
+from tests.expected import assert_expected
 from tests.framework.histories import view_of
 from tests.web.server import Browser, is_over, is_turn, let_in, running
 
@@ -36,28 +38,11 @@ def test_what_an_agent_recorded_is_shown_with_places_and_shares() -> None:
     top = [[8, 30, 0.5], [4, 10, -0.5], [1, 0, None]]
     statistics = {"value": 0.25, "top": top, "priors": [[8, 0.5]], "pv": [8, 7, 4, 6]}
     statistics["value_unit"] = "expected-utility"
-    names = ("action", "text", "box", "visits", "value", "prior", "share")
-    c1, b1, b3 = ((x, y, 104, 104) for x, y in ((232, 232), (128, 232), (128, 24)))
-    rows = [
-        (8, "c1", c1, "30", "75.0 %", "50.0 %", 0.75),
-        (4, "b2", None, "10", "25.0 %", "", 0.25),
-        (1, "b3", b3, "0", "", "", 0.0),
+    found = [
+        thoughts_of(statistics, state, 0, renderer_for(game)),
+        thoughts_of({"priors": [[1, 0.625], [8, 7]]}, state, 1, renderer_for(game)),
     ]
-    assert thoughts_of(statistics, state, 0, renderer_for(game)) == {
-        "who": "x",
-        "value": "win rate 62.5 %",
-        "considered": [dict(zip(names, row, strict=True)) for row in rows],
-        "line": [  # up to what is not legal
-            {"action": 8, "text": "c1", "box": c1},
-            {"action": 7, "text": "b1", "box": b1},
-        ],
-    }
-    guesses = thoughts_of({"priors": [[1, 0.625], [8, 7]]}, state, 1, renderer_for(game))
-    assert [(row["prior"], row["share"]) for row in guesses["considered"]] == [
-        ("62.5 %", 0.625),
-        ("700.0 %", 1.0),
-    ]
-    assert (guesses["who"], guesses["value"], guesses["line"]) == ("o", "", [])
+    assert_expected("thoughts.json", dumps(found, indent=1))
 
 
 def test_an_adviser_decides_from_what_a_player_has_observed() -> None:
