@@ -76,7 +76,7 @@ def test_a_run_learns_from_both_and_says_so(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, write_games(tmp_path / "recorded"))
     ended = train_zero(plan)
     header = WeightsHeader.read(ended.weights)
-    assert header.komi == (7.5, 7.5)
+    assert header.komi == (0.5, 7.5)  # of its own games, and of the recorded ones
     (record,) = header.history
     assert record.data.startswith("games of its own, 4 a round; 0.25 of the steps 4")
     log = (plan.folder / "log.csv").read_text()
