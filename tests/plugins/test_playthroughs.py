@@ -35,7 +35,7 @@ from miai_openspiel.catalogue import parameters_of
 from miai_openspiel.games import OpenSpielGame
 
 FOLDER = Path(__file__).with_name("playthroughs")
-DRAWN = (1, 7)  # plies, beside the last
+DRAWN = (1, 11)  # plies, beside the last
 MORE: dict[str, tuple[str, dict[str, Any]]] = {
     "openspiel-connect_four": ("openspiel:connect_four", {}),
     "openspiel-coop_box_pushing": ("openspiel:coop_box_pushing", {"horizon": 4}),
