@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.expected import assert_expected
 from tests.miniblind.twins import mini_rbc, value_by_definition
-from tests.plugins.test_playthroughs import as_it_was_read
 
 from miai.beliefs.problem import Root
 from miai_miniblind.mini_rbc import MiniRbc, MiniRbcProblem
@@ -130,7 +129,7 @@ def test_roots_and_what_actions_lead_to_are_as_they_were_read() -> None:
                     cost = problem.cost(public, action)
                     told = [(r.ends, r.value, r.observation, r.hidden) for r in replies]
                     lines.append(f"  {action} costs {cost}: {told} {after}\n")
-    as_it_was_read(Path(__file__).with_name("roots.txt"), "".join(lines))
+    assert_expected("miniblind/roots.txt", "".join(lines))
 
 
 def test_drawing_is_given_up_where_there_is_nothing_to_find() -> None:

@@ -1,24 +1,23 @@
-"""Playthroughs: a short game of each kind with all that it tells and draws, as files to be read.
-
-To change one on purpose, delete it and run this test, which writes it again and fails once.
-"""
+"""Playthroughs: a short game of each kind with all that it tells and draws, as files to be read."""
 
 from __future__ import annotations
 
 import contextlib
 import random
+import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.expected import assert_expected
 from tests.plugins.test_clicks_of_games import IDS, VARIANTS
 
 import miai
 from miai import Game, PlayerView, State
 from miai.api import renderer_for
 from miai.pages.replay_frames import BeliefFollower
+from miai.parameters import describe_parameters
 from miai.plugins.loader import registry
 from miai.render import (
     AnnouncingRenderer,
@@ -34,7 +33,6 @@ from miai.testing.agent_checks import random_action
 from miai_openspiel.catalogue import parameters_of
 from miai_openspiel.games import OpenSpielGame
 
-FOLDER = Path(__file__).with_name("playthroughs")
 DRAWN = (1, 11)  # plies, beside the last
 MORE: dict[str, tuple[str, dict[str, Any]]] = {
     "openspiel-connect_four": ("openspiel:connect_four", {}),
@@ -125,17 +123,10 @@ def test_a_game_tells_and_draws_what_was_read(
     name: str, parameters: dict[str, Any], request: pytest.FixtureRequest
 ) -> None:
     kind = request.node.callspec.id
-    file, chosen = FOLDER / f"{kind}.txt", CHOSEN.get(kind, "").split()
+    chosen = CHOSEN.get(kind, "").split()
     parts = playthrough(name, parameters, [word.replace("_", " ") for word in chosen])
     text = "\n".join(parts).replace("><", ">\n<") + "\n"
-    as_it_was_read(file, text)
-
-
-def as_it_was_read(file: Path, text: str) -> None:
-    if not file.exists():
-        file.write_text(text)
-        pytest.fail(f"{file.name} was not there and is written: read it")
-    assert text == file.read_text()
+    assert_expected(f"playthroughs/{kind}.txt", text)
 
 
 def test_parameters_have_the_defaults_and_bounds_that_were_read() -> None:
@@ -145,8 +136,8 @@ def test_parameters_have_the_defaults_and_bounds_that_were_read() -> None:
     for kind, components in ((k, registry().components(k)) for k in registry().kinds):
         for component in components:
             if component.plugin not in ("openspiel", "hostile", "mischief"):
-                schema = component.load_parameters().model_json_schema()
-                for name, table in {"": schema, **schema.get("$defs", {})}.items():
-                    where = f"{kind} {component.name} {component.game or ''} {name}".strip()
-                    lines += [f"{where} {field}" for field in table.get("properties", {}).items()]
-    as_it_was_read(FOLDER / "parameters.txt", "".join(f"{line}\n" for line in lines))
+                where = f"{kind} {component.name} {component.game or ''}".strip()
+                rows = describe_parameters(component.load_parameters())
+                lines += [f"{where} {row}" for row in rows]
+    text = re.sub(r"(\d)\.0\b", r"\1", "".join(f"{line}\n" for line in lines))
+    assert_expected("playthroughs/parameters.txt", text)

@@ -14,6 +14,7 @@ from xml.etree import ElementTree as ET
 import chess
 import numpy as np
 import pytest
+from tests.expected import assert_expected
 from tests.rbc.games import Played, follow, rbc
 
 import miai
@@ -396,11 +397,10 @@ def test_the_command_draws_what_was_read(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """To change a picture on purpose, write it again with the command."""
     file = tmp_path / "picture.svg"
     assert command(monkeypatch, "picture", history, *words, "--output", file) == 0
     assert capsys.readouterr() == (f"written to {file}\n", "")
-    assert file.read_text() == (Path(__file__).parent / "pictures" / f"{name}.svg").read_text()
+    assert_expected(f"rbc/pictures/{name}.svg", file.read_text())
     assert command(monkeypatch, "picture", history, *words) == 0
     assert capsys.readouterr().out == file.read_text()
 

@@ -8,11 +8,10 @@ import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.plugins.test_playthroughs import as_it_was_read
+from tests.expected import assert_expected
 from tests.rbc.games import rbc
 
 import miai
@@ -115,7 +114,7 @@ def test_games_are_those_that_were_read() -> None:
                 lines.append(f"{move.actor} {what} {dict(move.statistics or {})}\n")
         for made in agents:
             made.close()
-    as_it_was_read(Path(__file__).with_name("games.txt"), "".join(lines))
+    assert_expected("rbc/games.txt", "".join(lines))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import chess
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.plugins.test_playthroughs import as_it_was_read
+from tests.expected import assert_expected
 from tests.rbc.games import rbc
 from tests.rbc.test_rbc_agents import SMALL
 from tests.rbc.test_reconchess import play_bot, process, write_bot
@@ -314,7 +314,7 @@ def test_made_up_boards_are_those_that_were_read() -> None:
             for number, event in enumerate(events):
                 (board,) = impose(boards, event).boards()
                 lines.append(f"{pieces} {turn} {number}: {board.fen()}\n")
-    as_it_was_read(Path(__file__).with_name("made_up.txt"), "".join(lines))
+    assert_expected("rbc/made_up.txt", "".join(lines))
 
 
 def test_a_king_that_is_not_where_it_was_comes_to_stand_outside_what_was_seen() -> None:
