@@ -53,7 +53,13 @@ def test_a_league_with_openings_settings_teams_and_a_table(tmp_path: Path) -> No
     info = replace(INFO, facts=facts, resolved={**INFO.resolved, "results": RESULTS})
     with store_of(tmp_path / "run", info, players, rows) as store:
         report = build_report(
-            store, details=True, superiority=True, bootstrap=20, bootstrap_seed=1, anchor=names[0]
+            store,
+            details=True,
+            superiority=True,
+            bootstrap=20,
+            bootstrap_seed=1,
+            anchor=names[0],
+            anchor_elo=1500.0,
         )
     assert_report("league", report, tmp_path)
 
