@@ -11,15 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.tournaments.formats import chance, entrants, make, names, play, seeds, strength
 
-from miai.errors import ParameterError
 from miai_tournaments.formats.format import Meeting
 from miai_tournaments.formats.matching import Matching
 from miai_tournaments.formats.swiss import (
-    PairingCard,
     SwissPlayer,
     colours,
     pair_round,
-    standings,
 )
 
 
@@ -243,57 +240,7 @@ def _two(meeting: Meeting) -> tuple[str, str]:
     return meeting.pairing.first, meeting.pairing.second
 
 
-def test_the_strongest_wins_and_byes_go_from_the_bottom_up() -> None:
-    order = names(7)
-    format_ = make("swiss", entrants(7), rounds=3)
-    meetings, step = play(format_, strength(order))
-    assert step.facts["ranking"][0] == order[0]
-    byes = [row["name"] for row in step.facts["standings"] if row["byes"]]
-    assert len(byes) == 3
-    assert order[6] in byes
-    first = {n for m in meetings if m.pairing.round == 1 for n in _two(m)}
-    assert order[6] not in first
-
-
 def test_more_rounds_continue_the_same_tournament() -> None:
     few, _ = play(make("swiss", entrants(9), rounds=3), chance(5))
     many, _ = play(make("swiss", entrants(9), rounds=6), chance(5))
     assert [m.pairing for m in many][: len(few)] == [m.pairing for m in few]
-
-
-def test_tie_breaks_by_hand() -> None:
-    """Four players, two rounds: a beats b and c, b beats d, c has a bye after losing to a."""
-    cards = [
-        PairingCard("a", [("b", 1.0), ("c", 1.0)]),
-        PairingCard("b", [("a", 0.0), ("d", 1.0)]),
-        PairingCard("c", [("a", 0.0)], byes=[1.0]),
-        PairingCard("d", [("b", 0.0)], byes=[1.0]),
-    ]
-    table = {s.name: (s.points, s.buchholz, s.sonneborn_berger, s.byes) for s in standings(cards)}
-    assert table == {
-        "a": (2.0, 2.0, 2.0, 0),
-        "b": (1.0, 3.0, 1.0, 0),
-        "c": (1.0, 3.0, 1.0, 1),
-        "d": (1.0, 2.0, 1.0, 1),
-    }
-    assert [s.name for s in standings(cards)] == ["a", "b", "c", "d"]
-
-
-@pytest.mark.parametrize(
-    ("count", "values", "message"),
-    [
-        (6, {"rounds": 6}, "format.rounds: 6 rounds of 6 players have rematches; use at most 5"),
-        (5, {"rounds": 6}, "at most 5"),
-        (6, {"rounds": 2, "pairs": 2, "colours": "balance"}, "format.pairs: "),
-        (6, {}, "format.rounds: is required"),
-        (6, {"rounds": 0}, "format.rounds: 0 is too small"),
-        (6, {"rounds": 2, "ruonds": 3}, "format.ruonds: unknown parameter"),
-        (1, {"rounds": 1}, "format: a swiss needs at least two players"),
-    ],
-)
-def test_unplayable_settings_are_refused(
-    count: int, values: dict[str, object], message: str
-) -> None:
-    with pytest.raises(ParameterError) as caught:
-        make("swiss", entrants(count), **values)
-    assert message in str(caught.value)
