@@ -11,7 +11,6 @@ import pytest
 import scipy
 from tests.tournaments.formats import chance, entrants, make, play
 
-from miai.errors import ParameterError
 from miai_tournaments.formats.format import Entrants, Meeting
 from miai_tournaments.ratings.designs import Contrasts, PairDesign, pair_information
 from miai_tournaments.ratings.model import Floats, outcomes
@@ -189,11 +188,6 @@ def test_it_stops_at_the_width_and_not_before() -> None:
     again = [m.pairing.opening for m in meetings]
     assert max(again) > 1, "two players who meet again have another opening"
     assert len(shorter) < len(meetings)
-
-
-def test_games_with_payoffs_have_no_ratings_to_choose_by() -> None:
-    with pytest.raises(ParameterError, match="results of this game are payoffs"):
-        make("adaptive", entrants(4, payoff_bound=2.0), pairs=5)
 
 
 def test_half_the_games_of_a_round_robin_give_the_same_widest_interval() -> None:

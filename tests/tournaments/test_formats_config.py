@@ -17,6 +17,8 @@ HEAD = '[tournament]\nname = "x"\n'
 GAME = '[game]\nname = "tic_tac_toe"\n'
 TWO = '[[players]]\nname = "ann"\nagent = "random"\n[[players]]\nname = "bob"\nagent = "random"\n'
 DEEP = '[[players]]\nname = "deep"\nagent = "mcts"\n'
+POKER = '[game]\nname = "kuhn_poker"\n'
+MATCH = '[format]\nname = "match"\npairs = 9\n'
 GO = '[game]\nname = "go"\nboard_size = 5\n'
 
 
@@ -63,6 +65,12 @@ MISTAKES = (
         *(HEAD, '[format]\nname = "pairings"\n[[format.pairings]]\nfirst = "ann"\n'),
         *('second = "bob"\nsettings = {handicap = 9}\n', GO, TWO),
     ),
+    (HEAD, MATCH, "sprt = {elo0 = 0, elo1 = 10}\n", POKER, TWO),
+    (HEAD, MATCH, "payoff_test = {mean0 = 0, mean1 = 0.1}\n", GAME, TWO),
+    (HEAD, MATCH, "payoff_test = {mean0 = 0, mean1 = 3}\n", POKER, TWO),
+    (HEAD, MATCH, "payoff_test = {mean0 = 0.2, mean1 = 0.1}\n", POKER, TWO),
+    (HEAD, MATCH, "payoff_test = {mean0 = 0.0, mean1 = 0.1, alpha = 0.7}\n", POKER, TWO),
+    (HEAD, '[format]\nname = "adaptive"\npairs = 5\n', POKER, TWO),
     (HEAD, GAME, TWO, DEEP, "seeds = [1, 1]\n"),
     (HEAD, GAME, TWO, DEEP, "seeds = [1]\n", DEEP.replace("deep", "Deep-s1")),
     (HEAD, GAME, TWO, DEEP.replace("deep", "d" * 39), "seeds = [100]\n"),

@@ -20,7 +20,7 @@ from tests.tournaments.formats import entrants, make, names, play
 from tests.tournaments.support import config_text, player, refused, tournament
 from tests.warm_command import run_miai
 
-from miai.errors import ConfigError, ParameterError
+from miai.errors import ConfigError
 from miai.game import GameInfo
 from miai.record_reader import read_record
 from miai.testing.game_checks import check_returns
@@ -29,10 +29,9 @@ from miai_classics.tic_tac_toe import TicTacToe
 from miai_tournaments.formats.format import Meeting, Pairing
 from miai_tournaments.formats.match import PayoffTestParameters
 from miai_tournaments.ratings.payoffs import MeanPayoff, Payoffs, PayoffTest
-from miai_tournaments.report.details import build_details
 from miai_tournaments.report.report import build_report
 from miai_tournaments.report.standings import count_games
-from miai_tournaments.store.rows import PAYOFFS, GameRow, PlayerRow, RunInfo
+from miai_tournaments.store.rows import PAYOFFS, GameRow, RunInfo
 from miai_tournaments.store.store import Store
 
 INFO = RunInfo(
@@ -117,36 +116,6 @@ def test_one_pair_has_no_interval() -> None:
 # Reports
 
 
-def test_a_player_who_wins_most_games_and_loses_most_chips_is_last() -> None:
-    games = [("timid", "bold", 1.0)] * 14 + [("bold", "timid", 2.0)] * 10
-    report = build_report(rows(*games), info=INFO)
-    assert report.ratings is None
-    assert report.standings.players["timid"].total.points == 14
-    assert report.ranking() == ["bold", "timid"]
-    plain = report.to_json()
-    assert plain["model"] == {"name": "payoffs"}
-    best: Any = plain["players"]
-    assert [p["mean_return"] for p in best] == [pytest.approx(0.25), pytest.approx(-0.25)]
-    assert "elo" not in best[0]
-
-
-def test_a_team_that_wins_most_games_and_loses_most_chips_shows_its_loss() -> None:
-    games = [("t1", "bold", 1.0), ("bold", "t1", -1.0), ("t1", "bold", 1.0), ("bold", "t1", 1.0)]
-    games += [("t2", "bold", 1.0), ("bold", "t2", 4.0)] * 2
-    games += [("t1", "t2", 2.0), ("t1", "t2", 2.0)]  # within the team, which does not count
-    plain = build_report(rows(*games), info=INFO)
-    members = [PlayerRow(name=name, agent="random", team="timid") for name in ("t1", "t2")]
-    details = build_details(plain, plain.rows, players=members)
-    (team,) = details.to_json()["teams"]
-    assert (team["wins"], team["games"], team["pairs"]) == (5, 8, 4)
-    assert "elo" not in team
-    assert team["mean_return"] == pytest.approx(-0.5)  # of 1, 0, -1.5 and -1.5
-    assert team["high"] == pytest.approx(-0.5 + scipy.stats.t.ppf(0.975, 2) / 4)
-    text = replace(plain, details=details).to_markdown()
-    assert "| team | members | payoff | ± | games |" in text
-    assert "| timid | t1, t2 | -0.500 | 1.076 | 8 |" in text
-
-
 @pytest.mark.parametrize("option", ["anchor", "superiority", "bootstrap"])
 def test_options_about_ratings_are_refused(option: str) -> None:
     value: Any = {"anchor": "a", "superiority": True, "bootstrap": 10}[option]
@@ -200,48 +169,6 @@ def test_a_run_of_poker_has_duplicate_deals_and_a_report_of_payoffs(tmp_path: Pa
     rated = run_miai(["rate", str(out)], timeout=60)
     assert rated.returncode == 2
     assert "the results of kuhn_poker are payoffs, which have no ratings" in rated.stderr
-
-
-@pytest.mark.parametrize(
-    ("game", "test", "message"),
-    [
-        (
-            "kuhn_poker",
-            {"sprt": {"elo0": 0, "elo1": 10}},
-            "format.sprt: is about wins, but the results of this game are payoffs",
-        ),
-        (
-            "tic_tac_toe",
-            {"payoff_test": {"mean0": 0, "mean1": 0.1}},
-            "format.payoff_test: is about payoffs, but this game is won, drawn or lost",
-        ),
-        (
-            "kuhn_poker",
-            {"payoff_test": {"mean0": 0, "mean1": 3}},
-            "format.payoff_test.mean1: is 3; give a mean payoff between -2 and 2",
-        ),
-        (
-            "kuhn_poker",
-            {"payoff_test": {"mean0": 0.2, "mean1": 0.1}},
-            "format.payoff_test.mean0: is 0.2, not below mean1, 0.1",
-        ),
-        (
-            "kuhn_poker",
-            {"payoff_test": {"mean0": 0.0, "mean1": 0.1, "alpha": 0.7}},
-            "format.payoff_test.alpha: is 0.7; give a chance of error",
-        ),
-    ],
-)
-def test_a_test_that_does_not_suit_the_game_is_refused(
-    game: str, test: dict[str, dict[str, float]], message: str, tmp_path: Path
-) -> None:
-    ((name, values),) = test.items()
-    inline = ", ".join(f"{key} = {value}" for key, value in values.items())
-    text = config_text(player("a"), player("b"), game={"name": game})
-    config = tmp_path / "x.toml"
-    text = text.replace("rounds = 2\n", "")
-    config.write_text(f'{text}\n[format]\nname = "match"\npairs = 9\n{name} = {{{inline}}}\n')
-    assert message in refused("check", config)
 
 
 # Formats
@@ -381,8 +308,6 @@ def test_a_game_without_payoffs_has_three_results() -> None:
 def test_formats_know_which_points_players_share() -> None:
     assert entrants(2).shared == 1.0
     assert entrants(2, payoff_bound=3.0).shared == 0.0
-    with pytest.raises(ParameterError, match="this game is won, drawn or lost"):
-        make("match", entrants(2), pairs=3, payoff_test={"mean0": 0.0, "mean1": 1.0})
 
 
 def test_both_errors_of_a_test_are_five_per_cent_by_default() -> None:
