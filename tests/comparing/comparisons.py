@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -168,8 +168,3 @@ def measured(folder: Path) -> dict[SearchKey, Measurement]:
 def untimed(folder: Path) -> dict[SearchKey, Measurement]:
     """Return what must be the same in every run of a config: all but the times."""
     return {key: replace(m, seconds=0.0, setup=0.0) for key, m in measured(folder).items()}
-
-
-def arms_of(keys: Sequence[SearchKey]) -> set[str]:
-    """Return which arms have searched."""
-    return {key.arm for key in keys}

@@ -18,16 +18,6 @@ def load(tmp_path: Path, text: str) -> Comparison:
     return load_comparison(path)
 
 
-def mistakes(tmp_path: Path, text: str) -> list[str]:
-    """Return the lines that are told of a config, each of which begins with the file."""
-    with pytest.raises(ConfigError) as caught:
-        load(tmp_path, text)
-    lines = str(caught.value).splitlines()
-    source = f"{tmp_path / 'x.toml'}: "
-    assert all(line.startswith(source) for line in lines), lines
-    return [line.removeprefix(source) for line in lines]
-
-
 def with_arm(text: str) -> str:
     return config_text({**ARMS, "odd": text})
 
@@ -66,27 +56,20 @@ MISTAKES = (
     config_text(more="seeds = [-1]"),
     config_text(cells=KRK4 + KRK4),
     config_text(cells=KRK4 + KRK4.replace("n = 4", "n = 5")),
+    config_text().replace('name = "cores"', 'name = "exact"'),
+    with_arm('bounds = "excat"').replace('"hard"', '"easy"').replace("roots = 4", "roots = 4.5"),
 )
 
 
 def test_mistakes_are_reported_with_their_place(tmp_path: Path) -> None:
-    told = ["\n".join(mistakes(tmp_path, text)) for text in MISTAKES]
+    source, told = f"{tmp_path / 'x.toml'}: ", []
+    for text in MISTAKES:
+        with pytest.raises(ConfigError) as caught:
+            load(tmp_path, text)
+        lines = str(caught.value).splitlines()
+        assert all(line.startswith(source) for line in lines), lines
+        told += [line.removeprefix(source) for line in lines]
     assert_expected("comparison/mistakes.txt", "\n".join(told).replace(str(tmp_path), "FOLDER"))
-
-
-def test_names_of_arms_are_their_own(tmp_path: Path) -> None:
-    text = config_text().replace('name = "cores"', 'name = "exact"')
-    assert mistakes(tmp_path, text) == [
-        "arms[2] (exact): name: 'exact' is the name of arms[1] too",
-    ]
-
-
-def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:
-    text = config_text({**ARMS, "odd": 'bounds = "excat"'}, KRK4.replace('"hard"', '"easy"'))
-    text = text.replace("roots = 4", "roots = 4.5")
-    lines = mistakes(tmp_path, text)
-    assert len(lines) == 3
-    assert [line.split(":")[0] for line in lines].count("cells[0] (krk4)") == 2
 
 
 def test_too_few_roots_are_reported_when_drawn(tmp_path: Path) -> None:
