@@ -300,7 +300,7 @@ def _row(name: str, field: FieldInfo, default: Any, schema: Mapping[str, Any]) -
         "unit": schema.get("unit"),
         "component": schema.get("component"),
         "limits": {
-            key: v[key]
+            key: int(v[key]) if isinstance(v[key], float) and v[key].is_integer() else v[key]
             for v in variants
             for key in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "enum")
             if key in v
