@@ -34,12 +34,14 @@ from miai_openspiel.games import OpenSpielGame
 
 DRAWN = (1, 11)  # plies, beside the last
 MORE: dict[str, tuple[str, dict[str, Any]]] = {
+    "kuhn_poker-jack": ("kuhn_poker", {}),
     "openspiel-connect_four": ("openspiel:connect_four", {}),
     "openspiel-coop_box_pushing": ("openspiel:coop_box_pushing", {"horizon": 4}),
     "openspiel-kuhn_poker": ("openspiel:kuhn_poker", {}),
     "rbc-end": ("rbc", {"fen": "4k3/8/8/8/8/8/4Q3/4K3 w - - 0 1"}),
 }
 CHOSEN = {
+    "kuhn_poker-jack": "J K pass bet bet",
     "phantom_tic_tac_toe": "b2 b2 a3 c1 b3",
     "mini_rbc-4-2-True": "@d4a3 sense_a3 Ra4 kd3 sense_c3",
     "rbc": "sense_- e2e4 sense_- e7e5 sense_f7 f1a6 sense_b5 pass sense_- a6c8 sense_- c8b7 "

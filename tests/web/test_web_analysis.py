@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from json import dumps
 from pathlib import Path
 
@@ -13,10 +12,8 @@ from tests.web.server import Browser, is_over, is_turn, let_in, running
 import miai
 from miai.agent import Decision
 from miai.api import renderer_for
-from miai.information import PlayerView
 from miai.playing.hints import decision_in_place, hint_agent_of, hint_line
 from miai.playing.match import InProcessSeat
-from miai.render import EstimatingRenderer
 from miai.web.analysis import thoughts_of
 
 
@@ -87,29 +84,6 @@ def test_a_belief_is_drawn_from_the_player_s_observations(browser: Browser) -> N
     assert browser.ask(f"{table}/estimate").json == seen
     stranger = let_in(browser.port)
     assert stranger.ask(f"{table}/estimate").status == 409
-
-
-def test_ownership_is_that_of_a_settled_board() -> None:
-    game = miai.load_game("go", board_size=5)
-    state = game.new_initial_state()
-    for text in ["B1", "D1", "B2", "D2", "B3", "D3", "B4", "D4", "B5", "D5"]:
-        state.apply_action(state.string_to_action(text))
-    renderer = renderer_for(game)
-    assert isinstance(renderer, EstimatingRenderer)
-    picture = renderer.svg_estimate(PlayerView.at(state, 0))
-    assert picture == renderer.svg_estimate(PlayerView.at(state, 1))
-    squares = {
-        colour: re.findall(r"M([\d.-]+) ([\d.-]+)h([\d.]+)v", path)
-        for path, colour in re.findall(r'<path d="([^"]+)" fill="(#\w+)" stroke="#\w+"', picture)
-    }
-    centres = {
-        colour: {round(float(x) + float(width) / 2) for x, _, width in found}
-        for colour, found in squares.items()
-    }
-    assert centres["#111111"] <= {0, 1, 2}
-    assert centres["#fbfbfb"] <= {2, 3, 4}
-    assert {0, 1} <= centres["#111111"]
-    assert {3, 4} <= centres["#fbfbfb"]
 
 
 def test_a_game_between_agents_is_paused_stepped_suspended_and_continued(tmp_path: Path) -> None:
