@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.expected import assert_expected
 from tests.warm_command import TerminalMiai
 
 import miai
@@ -66,27 +67,6 @@ def conversation(*answers: str, game: Game | None = None) -> str:
     return shown.getvalue()
 
 
-def test_a_wrong_move_is_followed_by_the_legal_ones() -> None:
-    shown = conversation("nonsense", "quit")
-    assert "no legal action is written 'nonsense'" in shown
-    assert "Legal moves: a3 b3 c3 a2 b2 c2 a1 b1 c1. 'help' shows what else" in shown
-
-
-def test_help_and_advice_show_legal_moves_and_nonsense_is_asked_again() -> None:
-    nonsense = ("Z99", "", "moves", "\x1b[A", "D4 D4", "C3", "C3")
-    shown = conversation("help", "Z9", *nonsense, game=miai.load_game("go", board_size=5))
-    for text in (
-        "Type a move, such as C3, or 'help'",
-        "such as C3, or one of:",
-        "Z9 is off the 5x5 board",
-        "Legal moves: B3, C3, D3 and 23 more; 'moves' shows all",
-        "C3 is occupied",
-    ):
-        assert text in shown, text
-    assert re.search("resign +resign the game", shown)
-    assert shown.count("black> ") == 10
-
-
 def test_the_board_is_shown_again_when_it_has_scrolled_away(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -119,19 +99,6 @@ def test_a_person_plays_a_game_that_hides_information() -> None:
     assert "The game is over" in shown.getvalue()
 
 
-def test_settling_dead_stones_says_what_to_do() -> None:
-    game = miai.load_game("go", board_size=5, dead_stones="agreement")
-    shown = io.StringIO()
-    read = io.StringIO("C3\npass\npass\nC3\npass\nresume\nquit\n")
-    people = [HumanAgent(game, Parameters(), read=read, write=shown) for _ in range(2)]
-    with pytest.raises(KeyboardInterrupt):
-        miai.play(game, people)
-    text = shown.getvalue()
-    assert text.count("Name a dead stone, such as C3, to mark its chain; pass to end") == 1
-    assert text.count("Every chain is marked; pass to end the list.") == 1
-    assert text.count("Proposed as dead: C3. Pass to accept, or resume play.") == 1
-
-
 # -- what is offered beside moves -----------------------------------------------------------------
 
 
@@ -156,15 +123,6 @@ def game_at_table(name: str, *answers: str, opponent: str = "random") -> tuple[s
     return shown.getvalue(), record
 
 
-def test_a_move_is_taken_back_with_the_reply() -> None:
-    shown, record = game_at_table("tic_tac_toe", "b2", "undo", "a1", "undo", "undo", "c3", "resign")
-    assert "There is no move of yours to take back." in shown
-    assert record.moves[0].text == "c3"
-    assert len(record.moves) == 2
-    assert shown.count("Type a move, such as") == 1
-    replay(record)
-
-
 def test_decisions_before_a_take_back_stay_in_the_record() -> None:
     words = ("b2", "a1", "undo", "c3", "resign")
     shown, record = game_at_table("tic_tac_toe", *words, opponent="mcts")
@@ -176,18 +134,25 @@ def test_decisions_before_a_take_back_stay_in_the_record() -> None:
     assert record.moves[0].seconds is not None
 
 
-def test_hints_and_saving_are_offered_where_there_is_a_table() -> None:
-    shown, _ = game_at_table("tic_tac_toe", "help", "?", "hint", "save", "save a.jsonl", "resign")
-    assert "hint, ?    ask for good moves" in shown
-    assert len(re.findall(r"^(?:x> )?1\. ..: win rate \d+\.\d %, \d+ visits$", shown, re.M)) == 2
-    assert shown.count("Expected: ") == 2
-    assert "Name a file: save FILE" in shown
-    assert "saved 0 moves to a.jsonl" in shown
-    alone = conversation("hint", "undo", "save x.jsonl", "help", "quit")
-    assert "Hints are unavailable here." in alone
-    assert "Moves cannot be taken back here." in alone
-    assert "cannot be saved here" in alone
-    assert "hint, ?" not in alone
+def test_what_people_are_told_is_what_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("LINES", "24")
+    alone = ("nonsense", "hint", "undo", "save x.jsonl", "help", "quit")
+    nonsense = ("Z99", "", "moves", "\x1b[A", "D4 D4", "C3", "C3")
+    told = [conversation(*alone)]
+    told.append(conversation("help", "Z9", *nonsense, game=miai.load_game("go", board_size=5)))
+    game, shown = miai.load_game("go", board_size=5, dead_stones="agreement"), io.StringIO()
+    read = io.StringIO("C3\npass\npass\nC3\npass\nresume\nquit\n")
+    people = [HumanAgent(game, Parameters(), read=read, write=shown) for _ in range(2)]
+    with pytest.raises(KeyboardInterrupt):
+        miai.play(game, people)
+    told.append(shown.getvalue())
+    table = ("help", "?", "hint", "save", "save a.jsonl", "b2", "undo", "a1", "undo", "undo", "c3")
+    text, record = game_at_table("tic_tac_toe", *table, "resign")
+    told.append(re.sub(r"\d\.\d s$", "0.0 s", text, flags=re.MULTILINE))
+    assert_expected("conversations.txt", "\n\n".join(told))
+    assert [move.text for move in record.moves] == ["c3", "a1"]
+    replay(record)
 
 
 def test_a_hint_of_a_search_without_visits_goes_by_its_priors() -> None:
