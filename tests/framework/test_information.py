@@ -16,6 +16,7 @@ from tests.framework.histories import seen_by
 import miai
 from miai import EnumeratedBelief, Game, Observation, Player, PlayerView, State
 from miai.errors import BeliefTooLargeError, EmptyBeliefError, HiddenInformationError
+from miai.plugins.loader import registry
 from miai_classics.phantom_tic_tac_toe import PhantomTicTacToe, PhantomTicTacToeState
 
 KUHN = miai.load_game("kuhn_poker")
@@ -177,7 +178,8 @@ def test_invalid_explanations_are_refused_and_change_nothing() -> None:
 
 
 def test_too_many_worlds_are_refused_and_change_nothing() -> None:
-    belief = EnumeratedBelief(PHANTOM, 1, limit=8)
+    component = registry().get("belief", "enumerated", game="phantom_tic_tac_toe")
+    belief = component.build(PHANTOM, 1, values={"limit": 8})
     start, turn = seen_by(PHANTOM, 1, [4])
     belief.observe(start)
     with pytest.raises(BeliefTooLargeError, match="more than 8 worlds"):
