@@ -12,19 +12,13 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.expected import assert_expected
 
 import miai
 from miai.agent import Agent, Decision, RandomAgent
 from miai.api import make_panel
 from miai.clock import ClockReading
-from miai.errors import (
-    MiaiError,
-    ParameterError,
-    PluginError,
-    RecordError,
-    UnknownComponentError,
-    UnsuitableGameError,
-)
+from miai.errors import MiaiError, PluginError, RecordError
 from miai.game import Game, State
 from miai.playing.adjudication import Panel, Verdict, held_out
 from miai.playing.agreement import (
@@ -317,34 +311,23 @@ def test_a_reason_of_any_length_is_bounded() -> None:
 # -- what is refused ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("game", "rules", "kind", "message"),
-    [
-        ("tic_tac_toe", {"sloved": {}}, UnknownComponentError, "Did you mean 'solved'"),
-        ("tic_tac_toe", {"score-lead": {}}, UnknownComponentError, "'score-lead' for tic_tac_toe"),
-        (
-            *("tic_tac_toe", {"resign-agreement": {"moves": 0}}, ParameterError),
-            r"adjudication\[resign-agreement\].moves: .*1",
-        ),
-        ("tic_tac_toe", {"solved": {"nodes": 0}}, ParameterError, "nodes"),
-        ("tic_tac_toe", {"draw-agreement": {}}, ParameterError, "from_ply: is required"),
-        (
-            *("tic_tac_toe", {"resign-agreement": {"below": 0.0}}, UnsuitableGameError),
-            "below is 0, but in tic_tac_toe a lost side has -1 and an even one 0",
-        ),
-        (
-            *("tic_tac_toe", {"draw-agreement": {"from_ply": 0, "within": 1.0}}),
-            *(UnsuitableGameError, "within is 1, but in tic_tac_toe a win is 1 from even"),
-        ),
-        ("kuhn_poker", {"solved": {}}, UnsuitableGameError, "kuhn_poker hides information"),
-        ("phantom_tic_tac_toe", {"solved": {}}, UnsuitableGameError, "hides information"),
-    ],
-)
-def test_unsuitable_judges_are_refused(
-    game: str, rules: dict[str, dict[str, Any]], kind: type[MiaiError], message: str
-) -> None:
-    with pytest.raises(kind, match=message):
-        make_panel(miai.load_game(game), rules)
+def test_unsuitable_judges_are_refused() -> None:
+    told = []
+    for game, rules in (
+        ("tic_tac_toe", {"sloved": {}}),
+        ("tic_tac_toe", {"score-lead": {}}),
+        ("tic_tac_toe", {"resign-agreement": {"moves": 0}}),
+        ("tic_tac_toe", {"solved": {"nodes": 0}}),
+        ("tic_tac_toe", {"draw-agreement": {}}),
+        ("tic_tac_toe", {"resign-agreement": {"below": 0.0}}),
+        ("tic_tac_toe", {"draw-agreement": {"from_ply": 0, "within": 1.0}}),
+        ("kuhn_poker", {"solved": {}}),
+        ("phantom_tic_tac_toe", {"solved": {}}),
+    ):
+        with pytest.raises(MiaiError) as caught:
+            make_panel(miai.load_game(game), rules)
+        told.append(f"{type(caught.value).__name__}: {caught.value}")
+    assert_expected("unsuitable-judges.txt", "\n".join(told))
 
 
 def test_agreement_serves_games_that_hide_something() -> None:

@@ -97,7 +97,9 @@ def test_mistakes_in_forms_and_files_are_named(visitor: Browser) -> None:
     forms += [{"empty": "6", "seed": "-1"}, {"empty": "6", "seed": "<b>"}]
     files = [b"", b"hello", b"(;SZ[9]AB[aa])", b"(;SZ[9]AB[aa]MA[bb])", b"\xff\xfe" * 100]
     files.append(b"(;SZ[9999]AB[aa]MA[aa])")
-    replies = [(form, visitor.form("/problems/generated", form)) for form in forms]
+    replies: list[tuple[object, Reply]] = [
+        (form, visitor.form("/problems/generated", form)) for form in forms
+    ]
     replies += [(data, opened(visitor, data)) for data in files]
     told = []
     for said, reply in replies:
