@@ -205,6 +205,11 @@ class Sequel(SimultaneousState):
         return str(self.history())
 
 
+class Continued(type(PENNIES)):  # type: ignore[misc]  # the class is an expression
+    def new_initial_state(self) -> State:
+        return Sequel(self)
+
+
 class ReadsClock(RandomAgent):
     """Notes the main time at each of its turns in a list that players share."""
 
@@ -234,10 +239,6 @@ def test_it_is_a_turn_also_of_who_acts_next(again: int, seconds: float | None) -
     Moves without a time, as in a record, were made before the clocks began.
     """
     mains: list[float | None] = []
-
-    class Continued(type(PENNIES)):  # type: ignore[misc]  # the class is an expression
-        def new_initial_state(self) -> State:
-            return Sequel(self)
 
     game = Continued()
     earlier = [
@@ -324,10 +325,6 @@ def test_only_who_does_not_act_ponders() -> None:
         def ponder(self) -> None:
             view = self.player.view
             pondered.append((view.player, len(view.observations)))
-
-    class Continued(type(PENNIES)):  # type: ignore[misc]  # the class is an expression
-        def new_initial_state(self) -> State:
-            return Sequel(self)
 
     game = Continued()
     control = TimeControl(kind="absolute", seconds=10.0, ponder=True)

@@ -372,11 +372,7 @@ def live_boards(game: str, **parameters: object) -> LiveBoards:
 
 def test_a_running_game_is_drawn_for_each_player_as_it_sees_it() -> None:
     boards = live_boards("phantom_tic_tac_toe")
-    shown = boards.update([snapshot("phantom_tic_tac_toe", (4, 0, 8))])
-    assert re.findall(r'src="([^"]+)"', shown) == [
-        "boards/g~1/0.svg?ply=4",
-        "boards/g~1/1.svg?ply=4",
-    ]
+    boards.update([snapshot("phantom_tic_tac_toe", (4, 0, 8))])
     one, other = boards.picture("g~1", 0), boards.picture("g~1", 1)
     assert one is not None
     assert other is not None
@@ -410,7 +406,6 @@ def test_a_board_that_is_no_position_is_refused(actions: tuple[int, ...]) -> Non
 
 def test_a_board_that_cannot_be_drawn_is_shown_as_text() -> None:
     assert "<pre" in live_boards("nothing").update([snapshot("nothing", (1,))])
-    assert "<pre" in live_boards("tic_tac_toe").update([snapshot("tic_tac_toe", ())])
     boards = live_boards("nothing")
     boards.update([snapshot("nothing", (0,))])
     with pytest.raises(ValueError, match="the game draws no picture"):
