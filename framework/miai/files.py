@@ -8,7 +8,6 @@ import errno
 import os
 import secrets
 import shutil
-import sys
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -27,19 +26,12 @@ _FEW = 12
 
 def user_cache() -> Path:
     """Return the folder for what miai can make again, such as the code of compiled kernels."""
-    if sys.platform == "win32":
-        folder = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    else:
-        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return folder / "miai"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "miai"
 
 
 def user_data() -> Path:
     """Return the folder for what the user makes with miai, such as games."""
-    if sys.platform == "win32":
-        return user_cache()
-    folder = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
-    return folder / "miai"
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "miai"
 
 
 # Atomic writes

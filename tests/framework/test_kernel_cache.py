@@ -56,7 +56,6 @@ def test_the_cache_lies_where_it_can_be_written(
     sources = tmp_path / "kernels"
     sources.mkdir()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
-    monkeypatch.setattr("sys.platform", "linux")
     assert find_cache("miai-go", sources, str(tmp_path / "numba")) == tmp_path / "numba" / "miai-go"
     assert find_cache("miai-go", sources, "") == sources / "__pycache__" / "miai-go"
     shutil.rmtree(sources / "__pycache__")
@@ -143,7 +142,6 @@ def test_use_keeps_a_folder_young(tmp_path: Path) -> None:
     assert used.stat().st_mtime > time.time() - DAY
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="has no fcntl, so no lock")
 def test_the_second_process_waits_until_the_first_has_compiled(tmp_path: Path) -> None:
     with compiling(tmp_path, "rules"):
         second = start_waiter(tmp_path)
@@ -155,7 +153,6 @@ def test_the_second_process_waits_until_the_first_has_compiled(tmp_path: Path) -
     assert (tmp_path / "order").read_text() == "first second "
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="has no fcntl, so no lock")
 def test_a_process_that_dies_while_it_compiles_stops_nobody(tmp_path: Path) -> None:
     first = start_waiter(tmp_path)
     assert first.stdout is not None

@@ -8,6 +8,7 @@ run. Folders of other digests are removed after 30 days without use.
 
 import atexit
 import contextlib
+import fcntl
 import gc
 import hashlib
 import importlib.util
@@ -26,9 +27,6 @@ from typing import Final
 import numba
 
 from miai.files import user_cache
-
-if sys.platform != "win32":  # on Windows concurrent processes compile independently
-    import fcntl
 
 _RETENTION_SECONDS: Final = 30 * 24 * 3600.0
 _PATIENCE_SECONDS: Final = 30.0
@@ -160,7 +158,7 @@ def compiling_beside(folder: Path | None, what: str, function: str) -> Iterator[
     Args:
       function: loads the kernels, within `compiling`: ``module:name``, without arguments.
     """
-    if folder is None or (folder / f"{what}.ready").exists() or sys.platform == "win32":
+    if folder is None or (folder / f"{what}.ready").exists():
         yield
         return
     from miai.process.child import Child
@@ -188,8 +186,7 @@ def _lock(path: Path) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):
             file = stack.enter_context(path.open("a"))
-            if sys.platform != "win32":
-                _wait_for(file.fileno())
+            _wait_for(file.fileno())
         yield
 
 

@@ -9,6 +9,7 @@ It can run no other program then.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import importlib.metadata
 import importlib.util
@@ -24,9 +25,6 @@ from typing import Any
 from miai.errors import PluginError
 from miai.files import user_cache
 from miai.plugins.loader import plugin_host
-
-if sys.platform != "win32":
-    import fcntl
 
 BUILT_IN = "miai"
 """Name of the framework's own plugin."""
@@ -90,9 +88,7 @@ def _mark(game: str, agent: str, parameters: Mapping[str, Any]) -> Path | None:
         return None
     statuses = {status.name: status for status in plugin_host().plugins}
     of_game, of_agent = map(statuses.get, names)
-    if of_agent is None or sys.platform == "win32":
-        return None
-    if of_agent.name != BUILT_IN and of_agent != of_game:
+    if of_agent is None or (of_agent.name != BUILT_IN and of_agent != of_game):
         return None
     targets = {"miai.plugin", of_agent.target, *([of_game.target] if of_game else ())}
     digest = hashlib.sha256(f"{sys.implementation.cache_tag} {game} {agent} {choices}".encode())
