@@ -238,7 +238,7 @@ def test_one_turn_finds_it_where_the_pings_cut_the_sea_into_blocks(
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"size": 4, "window": 5}, "window is 5, but the board has 4"),
+        ({"size": 4, "window": 5}, "1 to 4 squares on a side on this board, got 5"),
         ({"king": "a1"}, "both on a1"),
         ({"king": "f1"}, "'f1' is not a square"),
         ({"starts": ["e5d4"]}, "the king only"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 
 def square_name(square: int, columns: int) -> str:
@@ -46,14 +46,6 @@ def bits(squares: Iterable[int]) -> int:
     for square in squares:
         mask |= 1 << square
     return mask
-
-
-def squares_of(mask: int) -> Iterator[int]:
-    """Iterate over the squares of a set, the lowest first."""
-    while mask:
-        low = mask & -mask
-        yield low.bit_length() - 1
-        mask ^= low
 
 
 def board_text(letters: Sequence[str], columns: int) -> str:

@@ -91,7 +91,7 @@ class MiniRbcProblem(DrawsRoots):
                 f"mini-RBC has {MIN_SIZE} to {MAX_SIZE} squares on a side, got n = {n}"
             )
         if not 1 <= w <= n:
-            raise ValueError(f"a window has 1 to n = {n} squares on a side, got w = {w}")
+            raise ValueError(f"a window has 1 to {n} squares on a side on this board, got {w}")
         self.n, self.w, self.decoy, self.graded = n, w, decoy, graded
         self.squares = n * n
         self.numbers = MiniRbcActions(n, w)
@@ -319,6 +319,11 @@ class MiniRbcProblemParameters(Parameters):
     decoy: bool = parameter(False, help="Add a second hidden black piece")
     graded: bool = parameter(False, help="Use graded values instead of won and not proved")
 
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        mini_rbc_problem(self)
+        return self
+
 
 def mini_rbc_problem(parameters: MiniRbcProblemParameters) -> MiniRbcProblem:
     """Return the problem. Raises `ValueError` if the window is larger than the board."""
@@ -349,8 +354,6 @@ class MiniRbcParameters(Parameters):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        if self.window > self.size:
-            raise ValueError(f"window is {self.window}, but the board has {self.size} on a side")
         root_of(self)
         return self
 
@@ -358,8 +361,8 @@ class MiniRbcParameters(Parameters):
 def root_of(parameters: MiniRbcParameters) -> Root[MiniRbcPublic]:
     """Return the root of a game: White's pieces and the possible hidden parts.
 
-    Raises `ValueError` for a square off the board, two pieces on one, or a decoy in some starts
-    only.
+    Raises `ValueError` for a window larger than the board, a square off the board, two pieces on
+    one, or a decoy in some starts only.
     """
     problem = problem_of(parameters)
     size = parameters.size
@@ -435,9 +438,7 @@ class MiniRbc(Game):
         )
 
     @classmethod
-    def from_root(
-        cls, problem: MiniRbcProblem, root: Root[MiniRbcPublic], *, max_turns: int = 30
-    ) -> MiniRbc:
+    def from_root(cls, problem: MiniRbcProblem, root: Root[MiniRbcPublic]) -> MiniRbc:
         """Return the game that begins at a root: chance chooses one of its hidden parts.
 
         Raises `ValueError` if White does not sense next.
@@ -456,7 +457,6 @@ class MiniRbc(Game):
             king=square_name(root.public.king, n),
             rook=square_name(root.public.rook, n),
             starts=tuple(texts),
-            max_turns=max_turns,
         )
         return cls(parameters)
 

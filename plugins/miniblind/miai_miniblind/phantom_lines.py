@@ -18,8 +18,9 @@ from typing import Final, Literal, NamedTuple
 
 from miai import Parameters, parameter
 from miai.beliefs.problem import Reply, goes_on, over
+from miai.beliefs.sets import numbers
 from miai.values import ValueUnit
-from miai_miniblind.boards import bits, board_symmetries, squares_of
+from miai_miniblind.boards import bits, board_symmetries
 from miai_miniblind.roots import DrawsRoots
 
 ROWS = 3
@@ -100,7 +101,7 @@ class PhantomLinesProblem(DrawsRoots):
         self._full = (1 << self.cells) - 1
         self._wins = winning_lines(columns)
         self._images = [
-            [bits(image[cell] for cell in squares_of(marks)) for marks in range(self._full + 1)]
+            [bits(image[cell] for cell in numbers(marks)) for marks in range(self._full + 1)]
             for image in board_symmetries(ROWS, columns)
         ]
 
@@ -113,7 +114,7 @@ class PhantomLinesProblem(DrawsRoots):
         if public.phase == AWAIT:
             return (self.await_,)
         free = self._full & ~(public.own | public.known)
-        return [len(self.lines) + cell for cell in squares_of(free)]
+        return [len(self.lines) + cell for cell in numbers(free)]
 
     def cost(self, public: PhantomPublic, action: int) -> int:
         """Return 1 for awaiting the opponent's answer, else 0."""
@@ -157,7 +158,7 @@ class PhantomLinesProblem(DrawsRoots):
         """
         count = public.own.bit_count() - (public.phase == AWAIT)
         unknown = count - public.known.bit_count()
-        free = list(squares_of(self._full & ~(public.own | public.known)))
+        free = list(numbers(self._full & ~(public.own | public.known)))
         if unknown < 0:
             return []
         sets = (public.known | bits(cells) for cells in combinations(free, unknown))
@@ -192,7 +193,7 @@ class PhantomLinesProblem(DrawsRoots):
 
     def _answers(self, own: int, hidden: int) -> tuple[Reply, ...]:
         replies: set[Reply] = set()
-        for cell in squares_of(self._full & ~(own | hidden)):
+        for cell in numbers(self._full & ~(own | hidden)):
             marks = hidden | 1 << cell
             if self.has_line(marks):
                 replies.add(over(-1.0))

@@ -119,7 +119,8 @@ class MiniRbcRenderer:
         """Return the signs of knowledge and of beliefs with their meanings."""
         signs = {
             "a hidden piece may stand here": self._fog([0]),
-            **self._signs(),
+            "White's last move ended here": self._board.shade([0], _LAST, opacity=0.8),
+            "window of White's last sense": self._sensed(self._board.box(0)),
             "belief: the stronger the orange, the more probable a hidden piece": Markup().join(
                 self._board.heat({0: 0.6})
             ),
@@ -177,12 +178,6 @@ class MiniRbcRenderer:
         if (sensed := _latest_data(view, "seen")) is not None:
             parts.append(self._sensed(self._window(sensed[0])))
         return parts
-
-    def _signs(self) -> Mapping[str, Markup]:
-        return {
-            "White's last move ended here": self._board.shade([0], _LAST, opacity=0.8),
-            "window of White's last sense": self._sensed(self._board.box(0)),
-        }
 
     def _sensed(self, window: Box) -> Markup:
         return self._board.frame(window, GREEN, width=4)

@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
+
+from pydantic import model_validator
 
 from miai import Parameters, parameter
 from miai.beliefs.problem import Reply, goes_on, over
@@ -139,6 +141,11 @@ class HuntProblemParameters(Parameters):
     n: int = parameter(8, ge=MIN_SIZE, le=MAX_SIZE, help="Squares on a side of the sea")
     pings: int = parameter(2, ge=0, le=MAX_PINGS, help="Pings before each charge")
     blast: int = parameter(2, ge=1, le=MAX_SIZE, help="Squares on a side of a charge's block")
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        sub_hunt_problem(self)
+        return self
 
 
 def sub_hunt_problem(parameters: HuntProblemParameters) -> SubHuntProblem:
