@@ -14,6 +14,7 @@ addition is measured by a network with it and one without.
 from __future__ import annotations
 
 import argparse
+import copy
 import json
 import re
 import time
@@ -121,7 +122,9 @@ def trained(
         spent = time.process_time() - began
         if not final:
             steps, done = max(TRIED, round(TRIED * arguments.seconds / spent)), 0
-    network.load_state_dict(learner.averaged())
+    with learner.averaged_weights():
+        averaged = copy.deepcopy(network.state_dict())
+    network.load_state_dict(averaged)
     figures: dict[str, Any] = {
         "network": design.text,
         "parameters": sum(p.numel() for p in network.parameters()),

@@ -90,20 +90,16 @@ def renderer_for(game: Game) -> Renderer:
 
 
 def make_panel(
-    game: Game,
-    rules: Mapping[str, Mapping[str, Any]],
-    *,
-    hold_out: float = 0.0,
-    where: str = "adjudication",
+    game: Game, rules: Mapping[str, Mapping[str, Any]], *, hold_out: float = 0.0
 ) -> Panel:
     """Return a panel of adjudicators by name, each with its parameters.
 
-    `where` is the config section of the rules, for messages. Raises `PluginError` if a name or a
-    parameter is wrong, `UnsuitableGameError` if an adjudicator cannot judge this game.
+    Raises `PluginError` if a name or a parameter is wrong, `UnsuitableGameError` if an adjudicator
+    cannot judge this game.
     """
     components = {name: registry().get(ADJUDICATOR, name, game=game.info.name) for name in rules}
     adjudicators = {
-        name: component.build(game, values=rules[name], where=f"{where}[{name}]")
+        name: component.build(game, values=rules[name], where=f"adjudication[{name}]")
         for name, component in components.items()
     }
     return Panel(game, adjudicators, hold_out=hold_out)

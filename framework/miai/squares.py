@@ -96,17 +96,12 @@ class SquareBoard:
 
     # -- pictures ---------------------------------------------------------------------------------
 
-    def definition(
-        self,
-        *parts: str,
-        light: str = LIGHT,
-        dark: str | None = None,
-    ) -> Markup:
+    def definition(self, *parts: str, dark: str | None = None) -> Markup:
         """Return the definition of the empty board with coordinates, to which pictures refer.
 
         Args:
           parts: what is drawn on every board.
-          light, dark: colours of the squares; without `dark` all are light.
+          dark: colour of the dark squares; without it all are light.
         """
         x, y, width, height = self.span(range(self.rows * self.columns))
         shaded = [
@@ -120,7 +115,7 @@ class SquareBoard:
         return tag(
             "g",
             tag("rect", width=self.width, height=self.height, rx=6, fill=PAPER),
-            tag("rect", x=x, y=y, width=width, height=height, fill=light),
+            tag("rect", x=x, y=y, width=width, height=height, fill=LIGHT),
             self.shade(shaded, dark) if dark else "",
             tag("path", d=grid, stroke=_GRID, stroke_linecap="square"),
             self._coordinates(),

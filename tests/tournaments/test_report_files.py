@@ -115,7 +115,7 @@ def test_files_are_written_printed_and_opened(
 ) -> None:
     made: list[tuple[str, int, str]] = []
 
-    def replay_of(store: Store, game_id: str, *, worlds: int, report: str = "") -> str:
+    def replay_of(store: Store, game_id: str, *, worlds: int = WORLDS, report: str = "") -> str:
         made.append((game_id, worlds, report))
         return "<p>a replay"
 

@@ -236,7 +236,10 @@ class Tables:
                 f"more than {self._limit} states to enumerate; reduce the depth, or use the "
                 "search 'recursive'"
             )
-        self._widen((len(parts) + 63) // 64)
+        if (words := (len(parts) + 63) // 64) > self.words:
+            self.words = words
+            for beliefs in self._wide:
+                beliefs.widen(words)
         number = self._numbers[public] = len(self._publics)
         self._publics.append(public)
         self._parts.append(parts)
@@ -323,12 +326,6 @@ class Tables:
 
     def _row(self, belief: int) -> NDArray[np.uint64]:
         return np.frombuffer(belief.to_bytes(8 * self.words, "little"), np.uint64)
-
-    def _widen(self, words: int) -> None:
-        if words > self.words:
-            self.words = words
-            for beliefs in self._wide:
-                beliefs.widen(words)
 
 
 @dataclass(slots=True)

@@ -96,15 +96,10 @@ class BeliefSearch(DeepeningSearch[Root[Public]], Generic[Public]):
 
 
 def search_belief(
-    problem: BeliefProblem[Public],
-    root: Root[Public],
-    depth: int,
-    make_bounds: MakeBounds,
-    *,
-    window: Window = "alpha-beta",
+    problem: BeliefProblem[Public], root: Root[Public], depth: int, make_bounds: MakeBounds
 ) -> BeliefResult:
     """Search one root with new bounds; see `BeliefSearch`."""
-    return BeliefSearch(problem, make_bounds, window=window).search(root, depth)
+    return BeliefSearch(problem, make_bounds).search(root, depth)
 
 
 # -- the recursion ---------------------------------------------------------------------------------

@@ -50,14 +50,6 @@ def _spread(builder: Any, number: Any) -> Any:
     return builder.shuffle_vector(one, ir.Constant(_VECTOR, ir.Undefined), firsts)
 
 
-def _sum(builder: Any, a: Any, b: Any) -> Any:
-    return builder.fadd(a, b)
-
-
-def _maximum(builder: Any, a: Any, b: Any) -> Any:
-    return builder.select(builder.fcmp_ordered(">", a, b), a, b)
-
-
 def _with_product(builder: Any, a: Any, b: Any, c: Any) -> Any:
     """Return ``a * b + c``."""
     name, kind = f"llvm.fmuladd.v{LANES}f32", ir.FunctionType(_VECTOR, [_VECTOR] * 3)
@@ -120,10 +112,12 @@ def _products(
     return types.void(out, rows, inputs, rows, weights, *numbers), generate
 
 
-add_lanes: Any = _of_two(_sum)
+add_lanes: Any = _of_two(lambda builder, a, b: builder.fadd(a, b))
 """``add_lanes(out, at, row, start)``: add 16 floats of `row` to 16 floats of `out`."""
 
-raise_lanes: Any = _of_two(_maximum)
+raise_lanes: Any = _of_two(
+    lambda builder, a, b: builder.select(builder.fcmp_ordered(">", a, b), a, b)
+)
 """``raise_lanes(out, at, row, start)``: write the elementwise maximum of both to `out`."""
 
 add_products: Any = intrinsic(_products)

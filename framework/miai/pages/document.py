@@ -27,6 +27,7 @@ NONE: Final = "-"
 
 _ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 _MAX_MARKS = 2
+_LONGEST_BLOCK = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,20 +215,16 @@ def printable(text: str, limit: int) -> str:
     return cut(cleaned + (_ELLIPSIS if len(head) < len(text) else ""), limit)
 
 
-def printable_block(text: str, limit: int = 100_000) -> str:
-    """Return a foreign text of several lines, cleaned like `printable` but with its blanks.
-
-    Args:
-      limit: maximum number of characters.
-    """
+def printable_block(text: str) -> str:
+    """Return a foreign text of several lines, cleaned like `printable` but with its blanks."""
     characters: list[str] = []
     marks = 0
-    for character in text[:limit].replace("\r\n", "\n").expandtabs(4):
+    for character in text[:_LONGEST_BLOCK].replace("\r\n", "\n").expandtabs(4):
         category = unicodedata.category(character)
         marks = marks + 1 if category in ("Mn", "Me") else 0
         if marks <= _MAX_MARKS:
             characters.append("?" if category[0] == "C" and character != "\n" else character)
-    return "".join(characters) + (f"\n{_ELLIPSIS}" if len(text) > limit else "")
+    return "".join(characters) + (f"\n{_ELLIPSIS}" if len(text) > _LONGEST_BLOCK else "")
 
 
 def cut(text: str, width: int) -> str:

@@ -99,10 +99,11 @@ def _extra_with(module: str, distribution: str) -> str | None:
         for extra in _EXTRA.findall(text):
             sizes[extra] = sizes.get(extra, 0) + 1
             name = re.split(r"[^\w.-]", text.strip(), maxsplit=1)[0]
-            if _normalized(name) == _normalized(module):
+            if normalized(name) == normalized(module):
                 found.append(extra)
     return min(found, key=lambda extra: sizes[extra], default=None)
 
 
-def _normalized(name: str) -> str:
+def normalized(name: str) -> str:
+    """Return the name of a distribution as package indexes compare names."""
     return re.sub(r"[-_.]+", "-", name).lower()

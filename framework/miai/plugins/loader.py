@@ -14,7 +14,6 @@ Environment:
 from __future__ import annotations
 
 import os
-import re
 import sys
 import warnings
 from collections.abc import Iterable, Mapping
@@ -29,7 +28,7 @@ import pluggy
 from miai.errors import MissingExtraError, PluginLoadError
 from miai.plain import listed, one_line
 from miai.plugins import builtin, hooks
-from miai.plugins.extras import install_line, missing_extra
+from miai.plugins.extras import install_line, missing_extra, normalized
 from miai.plugins.file_modules import FILES, import_file
 from miai.plugins.registry import Registry
 
@@ -101,7 +100,9 @@ class PluginHost:
         self.plugins = [PluginStatus("miai", builtin.__name__, "", "", "loaded")]
         entries = entry_points(group=GROUP) if entries is None else entries
         # Miai's own come first: of two plugins that claim a name, the later one is left out.
-        ranked = sorted(entries, key=lambda entry: (_distribution(entry) not in OWN, entry.name))
+        ranked = sorted(
+            entries, key=lambda e: (normalized(e.dist.name if e.dist else "") not in OWN, e.name)
+        )
         self._load_all(ranked, environment)
 
     def _load_all(self, entries: list[EntryPoint], environment: Mapping[str, str]) -> None:
@@ -278,14 +279,6 @@ def use_plugin_file(path: Path) -> None:
 def registry() -> Registry:
     """Return the registry of this process with the components of all plugins."""
     return plugin_host().registry
-
-
-def _distribution(entry: EntryPoint) -> str:
-    return _normalized(entry.dist.name) if entry.dist else ""
-
-
-def _normalized(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _names(environment: Mapping[str, str], variable: str) -> set[str]:

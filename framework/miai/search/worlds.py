@@ -335,9 +335,9 @@ class Ismcts(WorldsAgent):
 
     def choose(self, legal: tuple[int, ...], ends: float) -> tuple[int, dict[str, Json]]:
         """Return the action visited most or, where others act at once, one of the mean strategy."""
-        parameters = self.parameters
-        simulator, done = self.simulator(parameters.observers), 0
-        while done == 0 or (_within(parameters.simulations, done) and time.monotonic() < ends):
+        simulator, done = self.simulator(self.parameters.observers), 0
+        limit = self.parameters.simulations or math.inf
+        while done == 0 or (done < limit and time.monotonic() < ends):
             # Determinisation: a world for each simulation, so that one tree averages over the
             # belief and cannot act on what the player does not know.
             simulator.run(self.belief.sample(self._draw))
@@ -408,10 +408,6 @@ class Pimc(WorldsAgent):
 
 def _mean_utility(mean: float) -> dict[str, Json]:
     return Evaluation(round(mean, 6), ValueUnit.EXPECTED_UTILITY).statistics()
-
-
-def _within(budget: int, done: int) -> bool:
-    return budget == 0 or done < budget
 
 
 class EnumeratedBeliefParameters(Parameters):

@@ -95,14 +95,8 @@ _STANDINGS = {
 _WIDE_RANGE = 8  # highest over lowest value, from which an axis shows ratios
 
 
-def report_document(
-    report: ReportContents, *, replays: Sequence[GameRow] = (), replay_folder: str = "replays"
-) -> Document:
-    """Return a report as a document.
-
-    Args:
-      replays: games that a page links to, in `replay_folder`.
-    """
+def report_document(report: ReportContents, *, replays: Sequence[GameRow] = ()) -> Document:
+    """Return a report as a document, which links to the pages of games in ``replays/``."""
     title, lines = _heading(report)
     if not report.standings.players:
         empty = Section("ratings", "Standings", (Paragraph(("No games yet.",)),))
@@ -118,7 +112,7 @@ def report_document(
     sections = [
         Section("ratings", heading, tuple(blocks), note=note, wide=True),
         *_played(report),
-        *_replays(replays, replay_folder),
+        *_replays(replays),
         _about(report),
     ]
     return Document(title, lines, tuple(sections))
@@ -155,15 +149,11 @@ def result_text(row: GameRow) -> Markup:
     if how not in FORFEITS and row.detail:
         how = f"{how}, {row.detail}" if how != "terminal" else row.detail
     reason = text(how, 80)
-    won = [name_markup(row.players[seat]) for seat in _winners(row)]
+    scores = zip(row.players, row.returns, strict=True)
+    won = [name_markup(player) for player, value in scores if value == max(row.returns)]
     if len(won) == len(row.players):
         return Markup("drawn (%s)") % reason
     return Markup("%s won (%s)") % (Markup(" and ").join(won), reason)
-
-
-def _winners(row: GameRow) -> list[int]:
-    """Return the seats of those who were first."""
-    return [seat for seat, value in enumerate(row.returns) if value == max(row.returns)]
 
 
 def _seconds(value: float) -> str:
@@ -424,14 +414,14 @@ def _performance(title: str, head: str, lines: Sequence[PerformanceRow]) -> tupl
     return table_if_rows(title, columns, rows, keys=keys, media=DETAILED)
 
 
-def _replays(rows: Sequence[GameRow], folder: str) -> list[Section]:
+def _replays(rows: Sequence[GameRow]) -> list[Section]:
     from urllib.parse import quote
 
     columns = left_columns("game", *seat_names(len(rows[0].players) if rows else 2), "result")
     lines: list[Row] = []
     for row in rows:
         game_id = text(row.game_id, 80)
-        link = tag("a", game_id, href=f"{folder}/{quote(row.game_id, safe='~')}.html")
+        link = tag("a", game_id, href=f"replays/{quote(row.game_id, safe='~')}.html")
         result = result_text(row)
         cells = [Cell(game_id, markup=link), *map(player_cell, row.players)]
         lines.append([*cells, Cell(result.striptags(), markup=result), *count_cells(row, "moves")])

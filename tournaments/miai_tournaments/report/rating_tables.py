@@ -200,10 +200,15 @@ def standings_table(report: ReportContents) -> Table:
     match = head_to_head(report) is not None
     means = (standing.seconds.value or 0.0 for standing in standings.players.values())
     short = max(means, default=0.0) < 0.1  # moves in milliseconds
+    estimate = [
+        Column("Elo" if fit else "payoff", style="bold"),
+        Column("\N{PLUS-MINUS SIGN}", title="half the width of the 95 % interval"),
+        Column("95 % interval", align="left", media=PAGE),
+    ]
     columns = [
         RANK,
         PLAYER,
-        *([] if match else _estimate_columns("Elo" if fit else "payoff")),
+        *([] if match else estimate),
         *([Column("score")] if fit else []),
         Column("W", drop=1),
         Column("D", drop=1),
@@ -227,14 +232,6 @@ def standings_table(report: ReportContents) -> Table:
         anchor = "mean" if fit.anchor is None else f"{player_name(fit.anchor)} held at"
         title = f"Ratings: Elo with 95% intervals, {anchor} {fit.anchor_elo:g}"
     return Table(title, tuple(columns), rows, keys=report.ranking())
-
-
-def _estimate_columns(what: str) -> list[Column]:
-    return [
-        Column(what, style="bold"),
-        Column("\N{PLUS-MINUS SIGN}", title="half the width of the 95 % interval"),
-        Column("95 % interval", align="left", media=PAGE),
-    ]
 
 
 def _rating_cells(report: ReportContents, ratings: Ratings) -> dict[str, list[Cell | str]]:

@@ -57,12 +57,7 @@ def record_of(store: Store, game_id: str) -> GameRecord:
 
 
 def write_replays(
-    store: Store,
-    rows: Sequence[GameRow],
-    folder: Path,
-    *,
-    worlds: int = WORLDS,
-    progress: TextIO | None = None,
+    store: Store, rows: Sequence[GameRow], folder: Path, *, progress: TextIO | None = None
 ) -> None:
     """Write the pages of games to ``replays/`` in a folder that holds the report's page.
 
@@ -73,7 +68,7 @@ def write_replays(
       StoreError: as `replay_of`, or a file cannot be written.
     """
     for index, row in enumerate(rows, start=1):
-        page = replay_of(store, row.game_id, worlds=worlds, report="../index.html")
+        page = replay_of(store, row.game_id, report="../index.html")
         write_whole(folder / FOLDER / f"{row.game_id}.html", page)
         if progress is not None:
             print(f"replay {index} of {len(rows)}: {row.game_id}", file=progress, flush=True)

@@ -24,19 +24,13 @@ FOLDER: Final = "report"
 """Where reports are written, in the run's folder."""
 
 
-def report_page(
-    report: TournamentReport, *, replays: Sequence[GameRow] = (), replay_folder: str = "replays"
-) -> str:
-    """Return a report with details as a page of HTML.
-
-    Args:
-      replays: games whose replays are in `replay_folder`, relative to the page.
-    """
+def report_page(report: TournamentReport, *, replays: Sequence[GameRow] = ()) -> str:
+    """Return a report with details as a page of HTML; replays are in ``replays/`` beside it."""
     from miai.pages.document_page import document_page
     from miai_tournaments.report.outline import report_document
 
     return document_page(
-        report_document(report, replays=replays, replay_folder=replay_folder),
+        report_document(report, replays=replays),
         title=report.info.name if report.info else "tournament",
         kind="tournament report",
         footer="Made by miai. This page needs no network; its tables sort by their heads.",
@@ -130,10 +124,10 @@ def write_parquet(rows: Sequence[GameRow], path: Path) -> None:
         raise ConfigError(
             f"--format parquet: needs pyarrow; {install_line('miai[parquet]')}"
         ) from None
-    table = pyarrow.table(
-        {name: [_parquet_cell(name, getattr(row, name)) for row in rows] for name in _COLUMNS},
-        schema=_schema(pyarrow),
-    )
+    columns = {name: [getattr(row, name) for row in rows] for name in _COLUMNS}
+    for name in _AS_JSON:
+        columns[name] = list(map(json.dumps, columns[name]))
+    table = pyarrow.table(columns, schema=_schema(pyarrow))
     content = io.BytesIO()
     parquet.write_table(table, content)
     write_whole(path, content.getvalue())
@@ -149,10 +143,6 @@ def _schema(pyarrow: Any) -> Any:
         "wall_seconds": real,
     }
     return pyarrow.schema([(name, kinds.get(name, text)) for name in _COLUMNS])
-
-
-def _parquet_cell(name: str, value: Any) -> Any:
-    return json.dumps(value) if name in _AS_JSON else value
 
 
 _WHOLE: Final = frozenset(("terminations", "parameters"))

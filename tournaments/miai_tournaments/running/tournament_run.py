@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -630,16 +630,13 @@ class _GameLoop:
         self._store.schedule(games, surplus=surplus, facts=schedule.facts)
         self._queue.extend(_pending_row(game) for game in games)
         if surplus:
-            self._drop(surplus)
+            # None of them begins any more. Those already running are not waited for.
+            self._take_back()
+            self._queue = deque(row for row in self._queue if row.game_id not in surplus)
         if games or surplus:
             self._reporter.scheduled(sum(self._store.counts().values()))
         if schedule.finished and (text := schedule.facts.get("text")):
             self._reporter.note(str(text))
-
-    def _drop(self, surplus: Collection[str]) -> None:
-        """Begin none of the surplus games. Those already running are not waited for."""
-        self._take_back()
-        self._queue = deque(row for row in self._queue if row.game_id not in surplus)
 
 
 def _job(row: GameRow, tournament: str) -> GameJob:

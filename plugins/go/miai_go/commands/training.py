@@ -137,7 +137,9 @@ def evaluate(
         tables = {title.replace(" ", "_"): rows for title, rows in _tables(measures)}
         print(json.dumps({**measures.figures(), **tables}, indent=2, allow_nan=False))
     else:
-        _show(measures)
+        print(measures.line())
+        for title, rows in _tables(measures):
+            print_table(title, rows)
 
 
 def calibrate(
@@ -227,12 +229,6 @@ def _show_rollout(
         print(json.dumps(figures, indent=2))
     else:
         print("  ".join(f"{name} {value:.4g}" for name, value in figures.items()))
-
-
-def _show(measures: GameMeasures) -> None:
-    print(measures.line())
-    for title, rows in _tables(measures):
-        print_table(title, rows)
 
 
 def print_table(title: str, rows: Sequence[Mapping[str, Any]]) -> None:

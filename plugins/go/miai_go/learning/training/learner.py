@@ -171,11 +171,6 @@ class Learner:
             outputs: Outputs = self.network(self._input(planes))
         return Outputs(*(None if t is None else t.float().cpu() for t in outputs))
 
-    def averaged(self) -> dict[str, Tensor]:
-        """Return the weights to ship: the running average, or the current weights."""
-        source = self._average if self._run.average else self.network.state_dict()
-        return {name: tensor.detach().cpu().clone() for name, tensor in source.items()}
-
     def save(self, path: Path, header: WeightsHeader) -> None:
         """Write the averaged weights. Raises `WeightsError`."""
         with self.averaged_weights():

@@ -245,7 +245,8 @@ def eye_space(
     if len(connected_parts(rim_of(set(cells), placement), beside)) != 1:
         return None
     fate, source = Fate(shape.status), shape.source
-    if placement == CORNER and _fills_corner(cells):
+    # Where the corner of the board is the bend or a corner of the shape, other facts hold.
+    if placement == CORNER and {(0, 0), (0, 1), (1, 0)} <= set(cells):
         fate, source = CORNER_FACTS.get((name, outside), (fate, source))
     libs = f", {outside} outside" if outside else ""
     title = f"{name}, {placement.value}, turned {symmetry}{libs}"
@@ -410,8 +411,3 @@ def _same_place(cells: list[Cell], placement: Placement) -> set[frozenset[Cell]]
         CORNER: (0, 4),  # along the diagonal
     }[placement]
     return {frozenset(turned_cells(cells, turn)) for turn in turns}
-
-
-def _fills_corner(cells: list[Cell]) -> bool:
-    """Return whether the corner of the board is the bend or a corner of the shape."""
-    return {(0, 0), (0, 1), (1, 0)} <= set(cells)
