@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.comparing.comparisons import ARMS, CONFIGS, KRK4, config_text, measured, refused
-from tests.expected import assert_expected
+from tests.whole_texts import assert_expected
 
 from miai.errors import ConfigError
 from miai_tournaments.compare.config import Comparison, load_comparison

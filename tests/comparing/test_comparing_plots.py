@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.comparing.comparisons import config_text
-from tests.expected import assert_expected
+from tests.whole_texts import assert_expected
 
 from miai_tournaments.compare.blocks import Arm
 from miai_tournaments.compare.config import Comparison, load_comparison

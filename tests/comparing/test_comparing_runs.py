@@ -21,9 +21,9 @@ from tests.comparing.comparisons import (
     refused,
     untimed,
 )
-from tests.expected import assert_expected
 from tests.tournaments.support import config_text as tournament_text
 from tests.tournaments.support import player, tournament
+from tests.whole_texts import assert_expected
 
 from miai.beliefs import BeliefSearch, named_bounds
 from miai_miniblind.mini_rbc import MiniRbcProblem

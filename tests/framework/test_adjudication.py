@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tests.expected import assert_expected
+from tests.whole_texts import assert_expected
 
 import miai
 from miai.agent import Agent, Decision, RandomAgent

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from markupsafe import Markup
-from tests.expected import assert_expected
+from tests.whole_texts import assert_expected
 
 from miai.pages.charts import (
     Axis,

@@ -11,8 +11,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from tests.expected import assert_expected
 from tests.warm_command import call_miai, run_miai
+from tests.whole_texts import assert_expected
 
 from miai.errors import ConfigError
 from miai.plain import listed, parse_assignment, parse_value

@@ -8,8 +8,8 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.expected import assert_expected
 from tests.warm_command import TerminalMiai
+from tests.whole_texts import assert_expected
 
 import miai
 from miai.cli.people import HumanAgent, PlaySession, hint_text

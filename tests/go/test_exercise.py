@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from tests.expected import assert_expected
+from tests.whole_texts import assert_expected
 
 from miai_go.errors import ProblemError
 from miai_go.rules.board import Board

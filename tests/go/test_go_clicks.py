@@ -6,8 +6,8 @@ import re
 from xml.etree import ElementTree
 
 import pytest
-from tests.expected import assert_expected
 from tests.go.positions import go, play
+from tests.whole_texts import assert_expected
 
 from miai import PlayerView
 from miai.api import renderer_for

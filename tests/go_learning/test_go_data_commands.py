@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 import typer
-from tests.expected import assert_expected
 from tests.go_learning.go_data_games import random_game, random_moves, sgf_of
+from tests.whole_texts import assert_expected
 from typer.testing import CliRunner, Result
 
 from miai.errors import ConfigError, MiaiError

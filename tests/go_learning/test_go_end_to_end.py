@@ -15,9 +15,9 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
-from tests.expected import assert_expected
 from tests.go_learning.go_networks_small import write_tower
 from tests.go_learning.go_training_games import SIZE, Interrupting
+from tests.whole_texts import assert_expected
 
 import miai
 from miai.tensors import read_tensors

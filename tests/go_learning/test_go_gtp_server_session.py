@@ -16,9 +16,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from tests.expected import FOLDER, assert_expected
 from tests.go_learning.go_sizes_small import small_weights
 from tests.go_learning.gtp_controllers import Talk
+from tests.whole_texts import FOLDER, assert_expected
 
 from miai import __version__, load_game
 from miai.game import State

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.expected import assert_expected
 from tests.go_learning.go_forest_slow import Judge, Judged, go, random_judge
+from tests.whole_texts import assert_expected
 
 from miai_go.kernels import selfplay as kernels
 from miai_go.learning.data.stored_games import (

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from tests.expected import assert_expected
 from tests.go_learning.go_commands import run
 from tests.go_learning.go_networks_small import random_planes, small_file
+from tests.whole_texts import assert_expected
 
 from miai.errors import MiaiError, MissingExtraError, WeightsError
 from miai.plugins.extras import install_line

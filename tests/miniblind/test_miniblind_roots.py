@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.expected import assert_expected
 from tests.miniblind.twins import mini_rbc, value_by_definition
+from tests.whole_texts import assert_expected
 
 from miai.beliefs.problem import Root
 from miai_miniblind.mini_rbc import MiniRbc, MiniRbcProblem

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.expected import assert_expected
 from tests.plugins.test_clicks_of_games import IDS, VARIANTS
+from tests.whole_texts import assert_expected
 
 import miai
 from miai import Game, PlayerView, State

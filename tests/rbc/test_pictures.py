@@ -14,8 +14,8 @@ from xml.etree import ElementTree as ET
 import chess
 import numpy as np
 import pytest
-from tests.expected import assert_expected
 from tests.rbc.games import Played, follow, rbc
+from tests.whole_texts import assert_expected
 
 import miai
 from miai import Observation

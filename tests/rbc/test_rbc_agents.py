@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from tests.expected import assert_expected
 from tests.rbc.games import rbc
+from tests.whole_texts import assert_expected
 
 import miai
 from miai import ClockReading, TimeControl

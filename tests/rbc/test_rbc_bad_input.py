@@ -10,10 +10,10 @@ import chess
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.expected import assert_expected
 from tests.rbc.games import rbc
 from tests.rbc.test_rbc_agents import SMALL
 from tests.rbc.test_reconchess import play_bot, process, write_bot
+from tests.whole_texts import assert_expected
 
 import miai
 from miai import ClockReading, Json, Observation, TimeControl

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.expected import assert_expected
 from tests.tournaments.support import RANDOMS, config_text, player, store_of
+from tests.whole_texts import assert_expected
 
 from miai.errors import ConfigError, ParameterError
 from miai_tournaments.config.extension import refuse_other_config, resolve

@@ -10,8 +10,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.expected import assert_expected
 from tests.tournaments.support import RANDOMS, config_text, refused, run_serially
+from tests.whole_texts import assert_expected
 
 from miai.errors import MiaiError, StoreError
 from miai_tournaments.config.load import load_tournament

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.expected import assert_expected
+from tests.whole_texts import assert_expected
 
 from miai.errors import ConfigError
 from miai.plugins.loader import registry

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.expected import assert_expected
 from tests.tournaments.formats import chance, entrants, make, names, play, seeds, strength
+from tests.whole_texts import assert_expected
 
 from miai.errors import MiaiError, ParameterError
 from miai.plugins.loader import registry

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import typer
-from tests.expected import assert_expected
 from tests.tournaments.support import RANDOMS, config_text, player
+from tests.whole_texts import assert_expected
 from typer.testing import CliRunner
 
 from miai.errors import ConfigError, MiaiError, StoreError

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.expected import assert_expected, assert_report
 from tests.tournaments.support import (
     config_text,
     player,
     tournament,
 )
+from tests.whole_texts import assert_expected, assert_report
 
 import miai
 from miai.errors import ConfigError, ParameterError

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.expected import assert_expected
 from tests.tournaments.support import CONFIGS, RANDOMS, config_text, player, refused, tournament
+from tests.whole_texts import assert_expected
 
 import miai
 from miai.errors import ConfigError, MiaiError, StoreError

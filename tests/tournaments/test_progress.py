@@ -11,8 +11,8 @@ from pathlib import Path
 import pexpect
 import pytest
 from rich.console import Console
-from tests.expected import assert_expected
 from tests.tournaments.support import config_text, environment, player
+from tests.whole_texts import assert_expected
 
 from miai.plain import one_line
 from miai.progress import Progress, clock_text, show_activity

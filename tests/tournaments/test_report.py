@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
-from tests.expected import assert_expected
 from tests.tournaments.support import store_of
+from tests.whole_texts import assert_expected
 
 from miai.errors import StoreError
 from miai.pages.document import printable

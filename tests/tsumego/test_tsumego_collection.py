@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import typer
-from tests.expected import assert_expected
+from tests.whole_texts import assert_expected
 from typer.testing import CliRunner
 
 from miai_go.tsumego.commands import problem_commands

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.expected import assert_expected
 from tests.tsumego.drawn import drawn, empty_corner, second_line
 from tests.tsumego.known_seki import BENT_FOUR_IN_THE_CORNER, SEKI
 from tests.warm_command import run_miai
+from tests.whole_texts import assert_expected
 
 from miai.errors import MiaiError
 from miai_go.errors import ProblemError

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.expected import assert_expected
 from tests.tsumego.small_nets import small_net, small_set
+from tests.whole_texts import assert_expected
 
 torch = pytest.importorskip("torch")
 

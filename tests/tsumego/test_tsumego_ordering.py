@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 import typer
-from tests.expected import assert_expected
 from tests.tsumego.drawn import second_line
 from tests.tsumego.tiny_zones import held_zone
+from tests.whole_texts import assert_expected
 from typer.testing import CliRunner
 
 from miai.errors import WeightsError

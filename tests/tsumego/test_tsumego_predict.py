@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 import typer
-from tests.expected import assert_expected
 from tests.tsumego.small_nets import small_net
+from tests.whole_texts import assert_expected
 from typer.testing import CliRunner
 
 from miai.errors import MiaiError

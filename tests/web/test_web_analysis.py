@@ -5,9 +5,9 @@ from __future__ import annotations
 from json import dumps
 from pathlib import Path
 
-from tests.expected import assert_expected
 from tests.framework.histories import view_of
 from tests.web.server import Browser, is_over, is_turn, let_in, running
+from tests.whole_texts import assert_expected
 
 import miai
 from miai.agent import Decision

@@ -10,8 +10,8 @@ from pathlib import Path
 from urllib.parse import parse_qsl
 
 import pytest
-from tests.expected import assert_expected
 from tests.web.server import Browser, Events, is_over, is_turn, let_in, running
+from tests.whole_texts import assert_expected
 
 import miai
 from miai.errors import ConfigError, RecordError

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect
-from tests.expected import assert_expected
 from tests.web.server import TOKEN, Browser, Reply, both_looks, heed, let_in, running
+from tests.whole_texts import assert_expected
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser as Chromium

@@ -19,10 +19,10 @@ import psutil
 import pytest
 from tests.comparing.comparisons import compare
 from tests.comparing.comparisons import config_text as comparison_text
-from tests.expected import assert_expected
 from tests.tournaments.support import command, config_text, environment, games_of, player
 from tests.tournaments.support import tournament as run_tournament
 from tests.web.server import TOKEN, Browser, is_turn, let_in, running
+from tests.whole_texts import assert_expected
 
 from miai.errors import ConfigError, MiaiError
 from miai_tournaments.report.watch import MOST_BOARDS, RunReading
@@ -290,8 +290,9 @@ def test_a_comparison_shows_its_tables_and_how_far_it_is(tmp_path: Path) -> None
 @pytest.mark.timeout(80)
 def test_a_run_is_watched_stopped_resumed_and_watched_to_its_end(tmp_path: Path) -> None:
     config, out = tmp_path / "x.toml", tmp_path / "run"
+    others = psutil.Process().children()
     players = (player("ann", "mcts", simulations=3000), player("bob", "mcts", simulations=3000))
-    config.write_text(config_text(*players, tournament={"rounds": 20}))
+    config.write_text(config_text(*players, tournament={"rounds": 60}))
     arguments = command("run", config, "--out", out)
     with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, env=environment()) as process:
         until = time.monotonic() + 60
@@ -321,7 +322,7 @@ def test_a_run_is_watched_stopped_resumed_and_watched_to_its_end(tmp_path: Path)
                 events.until(lambda parts: "resume …" in parts.get("state", ""))
             assert process.wait(timeout=30) == 130
             played = len(games_of(out))
-            assert 0 < played < 40
+            assert 0 < played < 120
             assert browser.ask("/runs/0/resume").status == 200
             assert runner_of(out) is None, "a question resumes nothing"
             with browser.watching("/runs/0") as events:
@@ -330,12 +331,12 @@ def test_a_run_is_watched_stopped_resumed_and_watched_to_its_end(tmp_path: Path)
                 assert last
                 until = time.monotonic() + 10
                 while psutil.STATUS_ZOMBIE in [
-                    child.status() for child in psutil.Process().children()
+                    child.status() for child in psutil.Process().children() if child not in others
                 ]:
                     assert time.monotonic() < until, "the resumed run is not reaped"
                     time.sleep(0.05)
-            assert "40/40 games" in browser.ask("/runs/0/").text
-    assert len(games_of(out)) == 40
+            assert "120/120 games" in browser.ask("/runs/0/").text
+    assert len(games_of(out)) == 120
 
 
 def stays(out: Path) -> int:
