@@ -248,7 +248,6 @@ def test_code_that_parameters_name_never_runs_unconfined(
 @pytest.mark.slow
 @pytest.mark.parametrize(("game", "compiles"), [("go", True), ("tic_tac_toe", False)])
 def test_caches_are_filled_once_for_agents_with_kernels(game: str, compiles: bool) -> None:
-    """The process of the agent is another one then: that which filled them is not confined."""
     mark = kernel_caches._mark(game, "random", {})
     assert mark is not None
     mark.unlink(missing_ok=True)

@@ -108,6 +108,10 @@ class MinHashBounds(NoBounds):
     ) -> None:
         from miai.beliefs.kernels import sketching
 
+        if k < 1:
+            raise ValueError(f"k must be at least 1, not {k}")
+        if not 0 < threshold <= 1:
+            raise ValueError(f"the threshold must be above 0 and at most 1, not {threshold}")
         self._kernels = sketching
         self._universe, self.k, self.verified = universe, k, verified
         self.threshold = threshold

@@ -12,9 +12,9 @@ from miai.beliefs.protocol import BeliefResult
 from miai.values import Evaluation
 from miai_rbc.agents.belief_agents import BeliefAgent
 from miai_rbc.agents.choice import Choice
-from miai_rbc.kernels.board import NOTHING
+from miai_rbc.kernels.board import NOTHING, PAWNS
 from miai_rbc.rbc_parameters import MinimaxAgentParameters, MinimaxProblemParameters, MinimaxRules
-from miai_rbc.rules.actions import SENSE_NOTHING, move_of
+from miai_rbc.rules.actions import PASS, SENSE_NOTHING, move_of
 from miai_rbc.rules.game import RbcGame
 from miai_rbc.search.compiled import RbcCompiledSearch, load_compiled
 from miai_rbc.search.minimax import RbcMinimaxSearch, load_minimax
@@ -63,9 +63,11 @@ class RbcMinimax(BeliefAgent):
         if not requests:
             return Choice(NOTHING, None, 0, 0, "only")
         action, result, candidates = self._search(deadline, senses=False)
+        start = (action - PASS - 1) >> 6
+        pawn = action > PASS and bool(int(self.belief.boards.rows[0, PAWNS]) >> (start & 63) & 1)
         value = result.value if result.depth else None
         boards = result.statistics["boards"]
-        return Choice(move_of(action, pawn=False), value, boards, candidates, "minimax")
+        return Choice(move_of(action, pawn=pawn), value, boards, candidates, "minimax")
 
     def _new_search(self, seed: int) -> Callable[[], RbcMinimaxSearch | RbcCompiledSearch]:
         """Return what gives the search of each turn: for the compiled one, always the same."""
