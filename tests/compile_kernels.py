@@ -2,7 +2,7 @@
 
 Otherwise the first test to call a kernel compiles it, for up to half a minute, while the other
 workers wait for the same. A process compiles once what its kernels share, so there is one for each
-family of kernels.
+family of kernels. Modules of tests are compiled with them: each worker would do so by itself.
 """
 
 from __future__ import annotations
@@ -64,6 +64,10 @@ Predictor(NETWORK).load()
 FAMILIES: Final = (BLIND_CHESS, GO, BELIEFS, LIFE_AND_DEATH)  # the longest first
 
 
+def _run(words: tuple[str, ...]) -> None:
+    subprocess.run([sys.executable, *words], stdout=subprocess.DEVNULL, check=True)
+
+
 def main() -> None:
     """Compile all, unless that was done since the last edit of a kernel."""
     kernels = [ROOT / path for path in sources() if "kernels" in path.parts]
@@ -72,8 +76,9 @@ def main() -> None:
         return
     print("compiling kernels...", flush=True)
     with ThreadPoolExecutor(available_processors()) as pool:
-        commands = [[sys.executable, "-c", AGENT + family] for family in FAMILIES]
-        list(pool.map(lambda command: subprocess.run(command, check=True), commands))
+        families = [("-c", AGENT + family) for family in FAMILIES]
+        jobs = [*families[:2], ("-m", "pytest", "--collect-only", "-qqq"), *families[2:]]
+        list(pool.map(_run, jobs))
     done.parent.mkdir(exist_ok=True)
     done.touch()
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from miai.plugins.extras import install_line
 
 GAMES = """
@@ -54,9 +56,11 @@ def run(code: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_both_agents_play_with_minhash_without_datasketch() -> None:
     assert install_line("miai[reference]") in run(GAMES)
 
 
+@pytest.mark.slow
 def test_all_bounds_but_sketches_work_without_numba() -> None:
     assert install_line("miai[sketches]") in run(FRAMEWORK)

@@ -72,6 +72,7 @@ def test_its_agent_of_a_file_plays(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_its_executor_plays_the_games_of_the_others(tmp_path: Path) -> None:
     (code,) = re.findall(rf"```python\n# {POOL}\n(.*?)```", PAGE, re.DOTALL)
     site = tmp_path / "site"

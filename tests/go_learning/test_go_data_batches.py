@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -60,13 +61,15 @@ def test_shards_without_targets_have_their_moves_beside_shards_with_them(tmp_pat
     assert (batch.policy[~recorded].max(1) < 1).all()
 
 
-GAMES = [random_game(seed, length=20 + seed, search=seed % 3 > 0) for seed in range(12)]
+@cache
+def recorded() -> list[StoredGame]:
+    return [random_game(seed, length=20 + seed, search=seed % 3 > 0) for seed in range(12)]
 
 
 @pytest.fixture
 def data(tmp_path: Path) -> GoDataset:
     with ShardWriter(tmp_path / "set", size=9, games_a_shard=5) as writer:
-        for game in GAMES:
+        for game in recorded():
             writer.add(game)
     return GoDataset(tmp_path / "set", encoder=Stones())
 
@@ -103,7 +106,7 @@ def test_an_epoch_shows_every_position_once_as_it_was(data: GoDataset) -> None:
         for row in range(len(batch)):
             g, ply, s = int(batch.game[row]), int(batch.ply[row]), int(batch.symmetry[row])
             seen.add((g, ply))
-            game = GAMES[g]
+            game = recorded()[g]
             board = SgfmillBoard(9)
             for t, move in enumerate(game.moves[:ply].tolist()):
                 if move < 81:
@@ -120,7 +123,7 @@ def test_an_epoch_shows_every_position_once_as_it_was(data: GoDataset) -> None:
             assert batch.result[row] == sign * game.result
             assert batch.score[row] == sign * game.margin
             check_search(batch, row, game, ply, s, sign)
-    assert seen == {(g, ply) for g, game in enumerate(GAMES) for ply in range(len(game.moves))}
+    assert seen == {(g, ply) for g, game in enumerate(recorded()) for ply in range(len(game.moves))}
 
 
 def check_search(batch: Batch, row: int, game: StoredGame, ply: int, s: int, sign: int) -> None:
@@ -179,7 +182,7 @@ def test_the_same_seeds_give_the_same_batches_and_others_do_not(data: GoDataset)
         assert not equal(one[0], next(other))
     plain = list(data.batches(16, shuffle=False, symmetries=False))
     assert np.concatenate([b.game for b in plain]).tolist() == sorted(
-        g for g, game in enumerate(GAMES) for _ in game.moves
+        g for g, game in enumerate(recorded()) for _ in game.moves
     )
     assert not any(b.symmetry.any() for b in plain)
     turns = np.concatenate([b.symmetry for b in one])
@@ -226,17 +229,17 @@ def test_moves_that_no_board_takes_are_refused(moves: list[int]) -> None:
 def test_only_positions_with_targets_when_asked(data: GoDataset) -> None:
     expected = {
         (g, ply)
-        for g, game in enumerate(GAMES)
+        for g, game in enumerate(recorded())
         for ply in range(len(game.moves))
         if game.weight is None or game.weight[ply]
     }
     batches = list(data.batches(16, targets_only=True))
     found = [(int(g), int(p)) for b in batches for g, p in zip(b.game, b.ply, strict=True)]
     assert sorted(found) == sorted(expected)
-    without_weights = GoDataset.of_games(GAMES[:1])
+    without_weights = GoDataset.of_games(recorded()[:1])
     (batch,) = without_weights.batches(64, targets_only=True)
-    assert sorted(batch.ply.tolist()) == list(range(len(GAMES[0].moves)))
-    fast = replace(GAMES[1], weight=np.zeros(len(GAMES[1].moves), np.float16))
+    assert sorted(batch.ply.tolist()) == list(range(len(recorded()[0].moves)))
+    fast = replace(recorded()[1], weight=np.zeros(len(recorded()[1].moves), np.float16))
     with pytest.raises(DataError, match="no position"):
         GoDataset.of_games([fast]).batches(4, targets_only=True)
 

@@ -85,6 +85,7 @@ def test_a_script_that_comes_at_once_is_answered_line_by_line() -> None:
         assert "simulations 9000" in answers[-1]
 
 
+@pytest.mark.slow
 def test_analyses_grow_until_the_next_line_of_input_and_moves_stay_within_the_clock() -> None:
     with engine("--simulations", "0", "--seconds", "30", "--max-nodes", "200000") as running:
         for kind in ("lz", "kata"):
@@ -193,9 +194,8 @@ main()
 """
 
 
-@pytest.mark.parametrize(
-    ("size", "rules"), [(5, "tromp-taylor"), pytest.param(9, "japanese", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("size", "rules"), [(5, "tromp-taylor"), (9, "japanese")])
 def test_our_gtp_agent_plays_whole_games_against_our_engine(
     size: int, rules: str, tmp_path: Path
 ) -> None:

@@ -45,6 +45,7 @@ def state_at(moves: str, **parameters: Any) -> GoState:
     return state
 
 
+@pytest.mark.slow
 def test_an_analysis_has_the_networks_owners_and_score(weights: Path) -> None:
     state = state_at("C3 D3", komi=7)
     oracle = load_oracle(weights, precision="fp32")

@@ -93,6 +93,7 @@ def played_by(
     return np.sign([games.board(game).area_score() - KOMI for game in range(count)])
 
 
+@pytest.mark.slow
 def test_pattern_rollouts_agree_with_games_drawn_by_the_probabilities() -> None:
     policy = PatternPolicy.untrained(SIZE)
     rng = np.random.default_rng(5)

@@ -95,6 +95,7 @@ def test_positions_of_fast_searches_are_left_out_when_asked() -> None:
     assert min(weights()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fixed", [True, False])
 def test_fixed_norms_learn_by_the_statistics_that_play_uses(fixed: bool) -> None:
     learner = small_learner(fixed_norms=fixed)

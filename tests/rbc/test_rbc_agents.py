@@ -101,6 +101,7 @@ PAIRS: list[tuple[tuple[str, dict[str, Any]], tuple[str, dict[str, Any]]]] = [
 ]
 
 
+@pytest.mark.slow
 def test_games_are_those_that_were_read() -> None:
     """Every choice with what is said of it, by the seed, whatever was played before."""
     game, lines = rbc(full_turn_limit=10), []

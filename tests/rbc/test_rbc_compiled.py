@@ -63,6 +63,7 @@ def test_arms_agree_on_beliefs_of_games() -> None:
         assert len(values) == 1, root.name
 
 
+@pytest.mark.slow
 def test_one_search_serves_many_roots_and_depths() -> None:
     """What is kept from one root to the next changes no value."""
     rules = problem(senses=3, moves=3)

@@ -119,6 +119,7 @@ class Waiter(InProcessSeat):
         return super().act(clock, deadline=deadline)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ponder", [True, False])
 def test_a_bot_is_called_while_it_waits(tmp_path: Path, ponder: bool) -> None:
     bot = tmp_path / "waiting_bot.py"

@@ -200,7 +200,7 @@ def test_beyond_all_bounds_is_refused() -> None:
         ArrayNet.of(net.header, arrays)
 
 
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("name", ["first.weight", "blocks.0.first.norm.weight"])
 def test_weights_that_become_infinite_with_their_norm_are_refused(name: str) -> None:
     net = zone_net(height=1, width=16)
