@@ -197,7 +197,7 @@ def entries(search: CompiledSearch[Any]) -> Iterator[tuple[Root[Any], int, int, 
 
 
 @pytest.mark.parametrize("arm", ["exact", "cores", "minhash"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), 2])
 def test_every_remembered_result_is_true(arm: str, seed: int) -> None:
     """Every bound of every chain, proved again by a search that remembers nothing."""
     problem = MiniRbcProblem(4, 2, graded=seed == 2)
@@ -214,7 +214,9 @@ def test_every_remembered_result_is_true(arm: str, seed: int) -> None:
     assert remembered > 20
 
 
-@pytest.mark.parametrize("arm", ["table", "exact", "cores", "minhash"])
+@pytest.mark.parametrize(
+    "arm", ["table", "exact", "cores", pytest.param("minhash", marks=pytest.mark.slow)]
+)
 def test_a_memory_that_is_full_loses_speed_alone(arm: str) -> None:
     problem = PhantomLinesProblem()
     root = problem.roots("random", 2, depth=3, seed=3)[1]

@@ -101,7 +101,7 @@ def test_kuhn_beliefs_are_all_worlds_of_the_information_state(player: int) -> No
         assert {world.key() for world in believe(KUHN, player, tellings[text])} == keys, text
 
 
-@pytest.mark.parametrize("player", [0, 1])
+@pytest.mark.parametrize("player", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_phantom_beliefs_are_all_worlds_of_the_information_state(player: int) -> None:
     """Against every history of up to 5 actions, where nothing longer is in the same state."""
     worlds: dict[tuple[str, ...], set[Hashable]] = defaultdict(set)

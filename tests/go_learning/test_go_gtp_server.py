@@ -120,7 +120,11 @@ def test_analyses_grow_until_the_next_line_of_input_and_moves_stay_within_the_cl
 
 
 @pytest.mark.parametrize(
-    ("command", "farewell"), [("genmove b", ""), ("kata-genmove_analyze b 10", "quit\n")]
+    ("command", "farewell"),
+    [
+        ("genmove b", ""),
+        pytest.param("kata-genmove_analyze b 10", "quit\n", marks=pytest.mark.slow),
+    ],
 )
 def test_a_controller_that_leaves_stops_a_long_search(command: str, farewell: str) -> None:
     with engine("--simulations", "10000000", "--max-nodes", "20000") as running:

@@ -255,7 +255,7 @@ def as_dict(weighted: WeightedBoards) -> dict[Any, NDArray[np.float64]]:
     return {key(b): w for b, w in zip(boards, weighted.by_style, strict=True)}
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [pytest.param(0, marks=pytest.mark.slow), 1])
 def test_carried_weights_are_those_of_bayes(seed: int) -> None:
     game, rng = rbc(), random.Random(seed)
     model, noise = random_model(seed), (0.0, 0.1)[seed % 2]

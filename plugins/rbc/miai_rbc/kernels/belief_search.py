@@ -260,8 +260,10 @@ def quiet_values(
       tree, frames, lists, memory, table: work space, as for `miai_rbc.kernels.engine`.
     """
     settle(memory)
+    lost = -INFINITE
     for i in range(len(boards)):
-        values[i] = quiet_value(boards[i], -INFINITE, INFINITE, tree, frames, lists, memory, table)
+        # A constant for the upper end would be another type, for which all is compiled anew.
+        values[i] = quiet_value(boards[i], lost, -lost, tree, frames, lists, memory, table)
 
 
 @part
