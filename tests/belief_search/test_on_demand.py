@@ -63,6 +63,7 @@ def test_the_deadline_holds_while_the_game_is_enumerated() -> None:
     assert time.monotonic() - began < 20.0
 
 
+@pytest.mark.slow
 @given(
     st.integers(0, 10**6),
     st.booleans(),
@@ -212,6 +213,7 @@ def test_the_rarest_entries_are_forgotten_and_the_rest_stays_true(
         assert true >= bound if side == 0 else true <= bound
 
 
+@pytest.mark.slow
 def test_the_pair_of_sketches_needs_no_sets() -> None:
     """Resemblance decides what bounds what, and a Count-Sketch what is retained."""
     problem = MiniRbcProblem(4, 2)

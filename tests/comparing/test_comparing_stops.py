@@ -101,6 +101,7 @@ def test_killed_it_loses_at_most_the_search_at_hand(tmp_path: Path) -> None:
     assert len(measured(folder)) == SEARCHES
 
 
+@pytest.mark.slow
 def test_a_terminal_shows_where_it_is_and_hears_ctrl_c(tmp_path: Path) -> None:
     config, folder = tmp_path / "x.toml", tmp_path / "out"
     config.write_text(config_text(ARMS, CELLS))

@@ -97,7 +97,7 @@ def value_for_x(board: str) -> int:
     return max(children) if mover == "x" else min(children)
 
 
-@pytest.mark.parametrize("nodes", [1, 10, 60, 400])
+@pytest.mark.parametrize("nodes", [1, 10, 60, pytest.param(400, marks=pytest.mark.slow)])
 def test_solutions_equal_brute_force(nodes: int) -> None:
     found = Counter[float]()
     for seed in range(25):

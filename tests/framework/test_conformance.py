@@ -292,6 +292,7 @@ def run_pytest(folder: Path, *options: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_fixtures_serve_authors_and_print_the_seed_on_failure(tmp_path: Path) -> None:
     output = run_pytest(tmp_path, "--miai-seed=1234")
     assert "2 failed, 1 passed" in output
@@ -300,6 +301,7 @@ def test_fixtures_serve_authors_and_print_the_seed_on_failure(tmp_path: Path) ->
     assert "assert 1234 == 'something else'" in output
 
 
+@pytest.mark.slow
 def test_a_test_has_one_seed_of_its_own_until_another_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -82,6 +82,7 @@ def test_results_that_determine_no_factor_are_refused(
         fitted_factor(np.array(values), np.array(results))
 
 
+@pytest.mark.slow
 def test_the_command_scales_log_odds_and_nothing_else(tmp_path: Path, games: Path) -> None:
     source = timid_file(tmp_path / "net.safetensors", "tower", games)
     target = tmp_path / "calibrated.safetensors"

@@ -271,6 +271,7 @@ def test_zero_is_the_same_on_any_number_of_workers(
     assert same_tensors(whole[1].weights, train_zero(plan).weights)
 
 
+@pytest.mark.slow
 def test_a_gate_keeps_weights_that_do_not_win_from_playing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -73,6 +73,7 @@ def test_a_conversation_with_garbage_in_it_goes_on_to_an_interrupt() -> None:
         assert running.process.wait(30) == 130
 
 
+@pytest.mark.slow
 def test_a_script_that_comes_at_once_is_answered_line_by_line() -> None:
     """Its last move is searched to the end."""
     commands = ["protocol_version", "boardsize 5", "kata-analyze 10", "genmove b"]
@@ -137,6 +138,7 @@ def test_a_controller_that_leaves_stops_a_long_search(command: str, farewell: st
         assert running.process.stderr.read() == b""
 
 
+@pytest.mark.slow
 def test_a_controller_that_leaves_before_the_engine_is_up_leaves_no_search() -> None:
     process = TalkingMiai(["gtp", "--simulations", "10000000", "--max-nodes", "20000"])
     process.stdin.write(b"genmove b\n")
@@ -146,6 +148,7 @@ def test_a_controller_that_leaves_before_the_engine_is_up_leaves_no_search() -> 
     process.close()
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_to_the_controller_is_not_a_failure() -> None:
     process = TalkingMiai(["gtp", "--agent", "fast-random"])
     process.stdout.close()

@@ -278,6 +278,7 @@ def tensors_at(weights: Path) -> dict[str, bytes]:
     return {f"{n}/{k}": t.tobytes() for n, f in enumerate(files) for k, t in f.items()}
 
 
+@pytest.mark.slow
 def test_a_mixed_training_resumes_and_is_the_same_wherever_lessons_are_made(tmp_path: Path) -> None:
     config = config_of(tmp_path)
     whole = train(config, tmp_path / "whole")

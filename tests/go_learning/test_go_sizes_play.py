@@ -175,6 +175,7 @@ def test_boardsize_obeys_the_range(path: Path) -> None:
     assert talk.ok("genmove w"), "the game before goes on"
 
 
+@pytest.mark.slow
 def test_commands_show_sizes_and_obey_them(path: Path, tmp_path: Path) -> None:
     assert "board    7x7, 9x9 and 13x13, komi 5.5 to 7.5" in run("weights", "show", path)
     assert json.loads(run("weights", "show", path, "--json"))["size"] == [7, 9, 13]

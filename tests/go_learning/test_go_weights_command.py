@@ -205,6 +205,7 @@ def test_a_network_in_onnx_plays_and_is_measured_without_torch(path: Path, tmp_p
     assert all(install_line("miai-go[nn]") in line for line in lines if "MissingExtra" in line)
 
 
+@pytest.mark.slow
 def test_lists_and_help_need_no_heavy_library(path: Path) -> None:
     program = (
         "import sys\n"

@@ -115,6 +115,7 @@ def test_seeds_reproduce_roots_and_fewer_are_the_first_of_more(problem: Any) -> 
         assert roots != draw(3, 2)
 
 
+@pytest.mark.slow
 def test_roots_and_what_actions_lead_to_are_as_they_were_read() -> None:
     """Seeds stay good; the replies are those of the first state of each root."""
     lines = []

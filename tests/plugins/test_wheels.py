@@ -179,6 +179,7 @@ def installed(dist: Path, unpacked: Path) -> Path:
     return folder / "venv" / "bin"
 
 
+@pytest.mark.slow
 def test_the_wheels_play_with_what_they_require(unpacked: Path, tmp_path: Path) -> None:
     paths = [str(unpacked), str(unpacked.parent / "libraries")]
 

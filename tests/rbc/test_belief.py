@@ -165,7 +165,8 @@ def test_a_limit_has_room_for_one_board_s_successors(limit: int) -> None:
         BoardSet.of_boards([chess.Board()]).after_opponent(None, limit=limit)
 
 
-@pytest.mark.parametrize("limit", [pytest.param(None, marks=pytest.mark.slow), 60_000])
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", [None, 60_000])
 def test_large_sets_are_expanded_by_threads_whose_tables_grow(
     limit: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

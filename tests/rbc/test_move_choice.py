@@ -120,6 +120,7 @@ def low_end(ranked: list[tuple[float, int]], quantile: float) -> float:
     return next(s for i, s in enumerate(parts) if i + 1 > quantile * len(parts))
 
 
+@pytest.mark.slow
 @given(columns, st.floats(0, 1), st.integers(0, 100), st.floats(1000, 20_000))
 @settings(max_examples=300, deadline=None)
 def test_a_mixture_is_made_of_the_mean_and_the_low_end(

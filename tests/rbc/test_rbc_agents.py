@@ -146,7 +146,11 @@ def test_every_scan_plays(scan: str) -> None:
 
 @pytest.mark.parametrize(
     ("bit", "kind"),
-    [(0.0, "model"), (8.0, "value"), pytest.param(1e6, "model", marks=pytest.mark.slow)],
+    [
+        pytest.param(0.0, "model", marks=pytest.mark.slow),
+        (8.0, "value"),
+        pytest.param(1e6, "model", marks=pytest.mark.slow),
+    ],
 )
 def test_a_sense_weighs_the_next_move_against_information(bit: float, kind: str) -> None:
     """By hand: the values of windows plus a price for their entropy; all boards are scored."""

@@ -285,6 +285,7 @@ def test_a_budget_ends_with_what_the_last_complete_depth_said() -> None:
 # -- roots, components, bad input -----------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_roots_are_beliefs_of_games_and_the_first_of_more() -> None:
     rules = problem(min_boards=10, max_boards=300)
     roots = rules.roots("game", 5, depth=2, seed=3)

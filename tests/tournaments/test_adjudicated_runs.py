@@ -61,6 +61,7 @@ def records(folder: Path) -> dict[str, GameRecord]:
         return {row.game_id: read_record(store.record(row.game_id)) for row in store.results()}
 
 
+@pytest.mark.slow
 def test_games_end_by_verdicts_but_those_that_are_held_out(folder: Path) -> None:
     ended = Counter[tuple[bool, str]]()
     for record in records(folder).values():

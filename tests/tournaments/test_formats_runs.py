@@ -194,6 +194,7 @@ def test_a_sweep_s_variants_are_a_team_with_the_swept_parameters(tmp_path: Path)
     assert tournament_.place("deep.2") == "players[1] (deep.2)"
 
 
+@pytest.mark.slow
 def test_a_sweep_lists_its_variants(tmp_path: Path) -> None:
     vary = "vary = {simulations = [1, 8], exploration = {low = 0.5, high = 2.0}}"
     sweep = f'name = "sweep"\nplayer = "deep"\nmethod = "halving"\nsamples = 2\n{vary}'
@@ -209,6 +210,7 @@ def test_a_sweep_lists_its_variants(tmp_path: Path) -> None:
     assert all(f"exploration {values['exploration']}" in page for values in given.values())
 
 
+@pytest.mark.slow
 def test_a_team_of_seeds_is_one_player_a_seed(tmp_path: Path) -> None:
     path = config(tmp_path, 'name = "gauntlet"\nheroes = ["bob"]\nrounds = 1', 0)
     path.write_text(

@@ -331,6 +331,7 @@ def test_impossible_balancing_is_refused(tmp_path: Path) -> None:
     assert_expected("opening-mistakes.txt", "\n".join(told))
 
 
+@pytest.mark.slow
 def test_random_openings_none_of_which_is_balanced_are_refused(tmp_path: Path) -> None:
     # A first move in the centre or a corner, and so on: exact values are -1, 0 or 1, rollouts not.
     balance = {"evaluator": "random-rollout", "rollouts": 100, "within": 0.0001, "tries": 5}

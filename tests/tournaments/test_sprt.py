@@ -231,6 +231,7 @@ def check_errors(sprt: Sprt, base: Sequence[float], runs: int, seed: int) -> Non
         assert 0.95 * wald - chance < np.mean(pairs) < 1.15 * wald + chance
 
 
+@pytest.mark.slow
 def test_error_rates_are_within_their_bounds() -> None:
     check_errors(Sprt(0, 60), FLAT, 40, seed=5)
 

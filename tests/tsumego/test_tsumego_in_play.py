@@ -118,6 +118,7 @@ def solver(nodes: int = 50_000) -> GroupAdviser:
 # -- what is played -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_shipped_problems_are_solved_more_often() -> None:
     problems = [p for p in shipped_problems() if p.size == 9 and p.solutions and p.to_play]
     problems = [p for p in problems if find_zone(p.stones, p.target).empty <= 12][::12][:20]
