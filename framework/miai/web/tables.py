@@ -54,7 +54,7 @@ PREPARATION_SECONDS: Final = 300.0
 
 A person waits longer than a tournament does, also for a machine that is busy."""
 _BACKLOG = 64  # messages that a slow browser may be behind
-_SHORTLY = 1.0  # seconds between a frame and the referee's question
+_SHORTLY = 3.0  # seconds between a frame and the referee's question, on a busy machine
 _SCHEMA = "miai.table/1"
 _STILL = ".still"
 
