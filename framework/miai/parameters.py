@@ -574,7 +574,7 @@ def _read(path: Path, example: str, about: Callable[[Path], str] | None) -> str:
             raise ConfigError(f"{path}: is not a config file: larger than {MAX_FILE_BYTES} bytes")
         content = path.read_bytes()
     try:
-        return content.decode("utf-8")
+        return content.decode("utf-8-sig")  # editors may write a byte order mark
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: is not UTF-8 text, as TOML is: {error}") from None
 

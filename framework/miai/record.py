@@ -25,9 +25,10 @@ SCHEMA = "miai.record/1"
 
 
 class Termination(StrEnum):
-    """Why a game ended. All but the first four are forfeits by the record's `loser`."""
+    """Why a game ended. All but the first five are forfeits by the record's `loser`."""
 
     TERMINAL = "terminal"
+    UNFINISHED = "unfinished"
     MOVE_LIMIT = "move-limit"
     ADJUDICATION = "adjudication"
     RESIGNATION = "resignation"
@@ -98,7 +99,7 @@ class VerdictRecord:
 
     Attributes:
       rule: name of the adjudicator.
-      ply: number of the last move before the verdict.
+      ply: number of the last move before the verdict; -1 if there was none.
       returns: each player's utility according to the verdict.
       reason: explanation in words.
     """
@@ -123,8 +124,8 @@ class GameRecord:
       time_control: the fields of the time control.
       move_limit: maximum number of plies before truncation; None for the game's own length.
       start_observations: each player's observation before the first action.
-      returns: each player's utility.
-      termination: why the game ended.
+      returns: each player's utility; 0 for all if the game is unfinished.
+      termination: why the game ended; ``unfinished`` if it goes on, or nobody said who won.
       loser: who resigned or forfeited; None otherwise. If several did at one decision, the first.
       losers: all who resigned or forfeited, if several did at one decision; else empty.
       detail: the reason in words: the error of a forfeit, the game's own notation of the result,
@@ -134,7 +135,8 @@ class GameRecord:
       started: start time, ISO 8601 in UTC.
       seconds: wall time of the game.
       versions: versions of python, miai, numpy and the plugins involved.
-      tags: the organiser's labels: tournament, round, pair, opening.
+      tags: the organiser's labels: tournament, round, pair, opening; and `warnings`, the list of
+        what a reader found wrong in a file of another format.
       verdicts: the first verdict of each adjudicator, oldest first. If `termination` is
         ``adjudication``, the last one ended the game; otherwise the game was held out and played
         on, to measure how often adjudicators are wrong.
@@ -188,6 +190,7 @@ class GameRecord:
 
 _REASONS: Final[Mapping[Termination, str]] = {
     Termination.TERMINAL: "",
+    Termination.UNFINISHED: "",
     Termination.MOVE_LIMIT: " at the move limit",
     Termination.ADJUDICATION: " by adjudication",
     Termination.RESIGNATION: "resigned",
@@ -213,8 +216,10 @@ def ending_text(record: GameRecord, names: Sequence[str]) -> str:
     why += _REASONS[record.termination]
     if record.losers:  # the detail says why each of them did
         why = ", " + listed([names[loser] for loser in record.losers]) + " forfeited"
-    if record.termination is Termination.MOVE_LIMIT and len(best) != 1:
-        ending, why = "no winner", ""  # a draw in a tournament; a file may be of a part of a game
+    if record.termination is Termination.UNFINISHED:
+        ending = "unfinished"
+    elif record.termination is Termination.MOVE_LIMIT and len(best) != 1:
+        ending, why = "no winner", ""  # a draw in a tournament
     detail = "" if record.detail in ("", ending) else f" ({one_line(record.detail)})"
     return f"{ending}{why}{detail}"
 

@@ -68,7 +68,7 @@ class _Move(_Strict):
 
 class _Verdict(_Strict):
     rule: Name
-    ply: Natural
+    ply: Annotated[int, Field(ge=-1)]
     returns: Returns
     reason: str
 

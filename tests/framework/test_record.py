@@ -185,7 +185,7 @@ BAD: list[tuple[int, dict[str, Any], str]] = [
     (-1, {"returns": [1.0]}, "2 players but 1 returns"),
     (-1, {"returns": "10"}, "returns: expected a list in brackets, got '10'"),
     (-1, {"returns": [True, False]}, "returns\\[0\\]: expected a number, got true"),
-    (-1, {"termination": "boredom"}, "termination: 'boredom' is not one of terminal, move-limit"),
+    (-1, {"termination": "boredom"}, "termination: 'boredom' is not one of terminal, unfinished"),
     (-1, {"termination": ["terminal"]}, "termination"),
     (-1, {"termination": {}}, "termination"),
     (-1, {"loser": 2}, "loser 2 is not one of 2 players"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
 import time
@@ -12,17 +13,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sgfmill import sgf as sgfmill_sgf
-from sgfmill import sgf_moves
+from sgfmill import sgf_grammar, sgf_moves
 from tests.go.positions import go
 
 import miai
 from miai.errors import GameError, RecordError
+from miai.playing.replay import replay
 from miai.record import GameRecord, MoveRecord, PlayerRecord, Termination
+from miai.record_reader import read_record
 from miai_go.rules.coordinates import vertex
 from miai_go.rules.game import GoGame, Start
 from miai_go.rules.game_parameters import SgfOpeningParameters
 from miai_go.sgf.check import SgfError
+from miai_go.sgf.decoding import charset_named
+from miai_go.sgf.grammar import parse
 from miai_go.sgf.reading import SgfGame, SgfOpenings, read_bytes, read_file
+from miai_go.sgf.results import result_of
 from miai_go.sgf.writing import SgfRecords, state_to_sgf
 
 
@@ -55,7 +61,7 @@ def test_a_commented_game_with_variations_is_read() -> None:
     game = only(COMMENTED)
     assert (game.size, game.komi, game.handicap) == (9, 5.5, 0)
     assert (game.black, game.white, game.result) == ("Kurosaki ] (3d)", "Ōtake", "B+2.5")
-    assert game.preset() == "japanese"
+    assert game.parameters()["rules"] == "japanese"
     assert names(game, game.main_line().actions) == "E5 C5 E3 G7 pass pass C7"
     assert [names(game, line.actions) for line in game.lines()] == [
         "E5 C5 E3 G7 pass pass C7",
@@ -167,13 +173,8 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "prose": (b"hello world", "no SGF data"),
     "html": (b"<html><body>404</body></html>", "no SGF data"),
     "null byte": (b"(;SZ[9]C[a\0b])", "line 1: contains a null byte"),
-    "utf-16": ("(;SZ[9];B[ee])".encode("utf-16"), "null byte"),
-    "cut short": (b"(;SZ[9];B[ee];W[ce]", r"1 of its '\(' are not closed"),
-    "open value": (b"(;SZ[9]\n;C[never ends", r"line 2: a property value's '\[' is not closed"),
-    "escaped end": (b"(;SZ[9]C[\\])", "not closed"),
     "deep": (b"(;B[aa]" * 5000 + b")" * 5000, "variations inside each other"),
-    "deeper": (b"(" * 50_000, "variations inside each other"),
-    "many brackets": (b"(;C" + b"[" * 100_000, "line 1"),
+    "deeper": (b"(;" + b"(" * 50_000, "variations inside each other"),
     "many nodes": (b"(" + b";" * 200_001 + b")", "more than 200000 nodes"),
     "many values": (b"(;SZ[9]AB" + b"[aa]" * 500_001 + b")", "more than 500000 property values"),
     "giant": (b"(;C[" + b"x" * 5_000_000 + b"])", "larger than"),
@@ -187,29 +188,7 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "size word": (b"(;SZ[nine])", "not a board size"),
     "size unicode": ("(;CA[UTF-8]SZ[\uff19])".encode(), "not a board size"),
     "chess": (b"(;GM[3])", "is not Go"),
-    "charset": (b"(;CA[rot13]SZ[9])", "charset"),
-    "charset path": (b"(;CA[../../etc/passwd]SZ[9])", "charset"),
-    "charset bytes": (b"(;CA[zlib]SZ[9])", "charset"),
-    "not utf-8": (b"(;CA[UTF-8]\nSZ[9]PB[\xff\xfe])", "line 2: is not valid text in the charset"),
-    "no value": (b"(;SZ[9];B)", "property with no values"),
-    "no node": (b"(SZ[9])", "no SGF data"),
-    "value without name": (b"(;[aa])", "unexpected value"),
-    "move off": (b"(;SZ[9];B[aa];W[jj])", r"node 3: W\[jj\] is malformed or off"),
-    "move long": (b"(;SZ[9];B[aaa])", "node 2"),
-    "move empty on 21": (b"(;SZ[21];B[zz])", "node 2"),
-    "move occupied": (b"(;SZ[9];B[ee];W[ee])", "node 3: the move at E5 is on an occupied point"),
-    "two moves": (b"(;SZ[9];B[ee]W[cc])", "more than one move"),
-    "two values": (b"(;SZ[9];B[ee][cc])", "more than one move"),
-    "stones off": (b"(;SZ[9]AB[aa:zz])", r"AB\[aa:zz\] is malformed"),
-    "stones backwards": (b"(;SZ[9]AB[cc:aa])", "AB"),
     "stones twice": (b"(;SZ[9]AB[aa]AW[aa])", "repeat a point"),
-    "stones dead": (b"(;SZ[2]AB[aa:bb])", "without a liberty"),
-    "player": (b"(;SZ[9]PL[green])", r"PL\[green\]"),
-    "komi": (b"(;SZ[9]KM[lots])", r"KM\[lots\] is malformed"),
-    "komi infinite": (b"(;SZ[9]KM[inf])", "KM"),
-    "handicap": (b"(;SZ[9]HA[many])", "HA"),
-    "handicap negative": (b"(;SZ[9]HA[-3])", "not a handicap"),
-    "handicap huge": (b"(;SZ[9]HA[" + b"9" * 5000 + b"])", "HA"),
     "many lines": (b"(;SZ[9]" + b"(;B[aa])" * 10_001 + b")", "more than 10000 variations"),
 }
 
@@ -226,6 +205,249 @@ def test_hostile_data_is_refused_with_place_and_cause(case: str, tmp_path: Path)
     assert str(info.value).startswith(str(file))
     assert len(str(info.value)) < 1000
     assert time.perf_counter() - began < 20
+
+
+MENDED: dict[str, tuple[bytes, str, int]] = {
+    "cut short": (b"(;SZ[9];B[ee];W[ce]", r"1 of its '\(' are not closed", 2),
+    "open value": (b"(;SZ[9];B[ee]\n;C[never ends", r"line 2: a property value's '\[' is not", 1),
+    "escaped end": (b"(;SZ[9];B[ee]C[\\])", "is not closed", 1),
+    "many brackets": (b"(;C" + b"[" * 100_000, "is not closed", 0),
+    "no node": (b"(SZ[9];B[ee])", "a node without its ';'", 1),
+    "no bracket": (b";SZ[9];B[ee])", "^$", 1),
+    "no value": (b"(;SZ[9];B;W[ee])", "B without a value", 1),
+    "value without name": (b"(;SZ[9][aa];B[ee])", "^$", 1),
+    "only a value": (b"(;[aa]SZ[9];B[ee])", "has no name", 1),
+    "bracket too many": (b"(;SZ[9]C[a [b] c]];B[ee])", "a ']' without its", 1),
+    "late node": (b"(;SZ[9](;B[ee])(;B[dd]);W[cc])", "a node behind the variations", 1),
+    "capitals": (b"(;SZ[9];B[EE];W[ce])", "B is written in capital letters", 2),
+    "move off": (b"(;SZ[9];B[aa];W[jj];B[bb])", r"node 3: the line ends before W\[jj\]", 1),
+    "move long": (b"(;SZ[9];B[aaa])", "node 2: the line ends", 0),
+    "move occupied": (b"(;SZ[9];B[ee];W[ee])", "node 3: the move at E5 is illegal, and played", 0),
+    "two moves": (b"(;SZ[9];B[ee]W[cc])", "moves of both players", 2),
+    "two values": (b"(;SZ[9];B[ee][cc])", "several moves B", 1),
+    "stones off": (b"(;SZ[9]AB[aa:zz];B[ee])", r"AB\[aa:zz\] is malformed", 1),
+    "stones dead": (b"(;SZ[2]AB[aa:bb];B[aa])", "set-up is left out.*without a liberty", 1),
+    "player": (b"(;SZ[9]PL[green];B[ee])", r"PL\[green\] is not a player", 1),
+    "komi": (b"(;SZ[9]KM[lots];B[ee])", r"KM\[lots\] is no number", 1),
+    "komi infinite": (b"(;SZ[9]KM[inf];B[ee])", "KM", 1),
+    "no komi": (b"(;SZ[9]KM[];B[ee])", r"KM\[\] is empty", 1),
+    "handicap": (b"(;SZ[9]HA[many];B[ee])", r"HA\[many\] is not a handicap", 1),
+    "handicap negative": (b"(;SZ[9]HA[-3];B[ee])", "HA", 1),
+    "handicap huge": (b"(;SZ[9]HA[" + b"9" * 5000 + b"];B[ee])", "HA", 1),
+    "names": (b"(;SZ[9]PW[a]PW[b];B[ee])", "PW is given twice", 1),
+    "charset": (b"(;CA[rot13]SZ[9]PB[\xff];B[ee])", r"CA\[rot13\] is unknown or wrong", 1),
+    "not utf-8": (b"(;CA[UTF-8]SZ[9]PB[\xff];B[ee])", "1 character cannot be read", 1),
+    "rules": (b"(;SZ[9]RU[my own];B[ee])", r"RU\[my own\] is unknown", 1),
+    "rules that lack": (b"(;SZ[9]RU[Old Chinese];B[ee])", "tax on groups", 1),
+    "passes": (b"(;SZ[9];B[];W[];B[];W[ee])", "play goes on after 3 passes", 4),
+    "other game": (b"(;GM[6])(;SZ[9];B[ee])", r"game 1: GM\[6\] is not Go", 1),
+}
+
+
+@pytest.mark.parametrize("case", MENDED)
+def test_a_fault_costs_the_smallest_part_that_it_can(case: str) -> None:
+    data, said, moves = MENDED[case]
+    (record,) = SgfRecords().read(data, source="x.sgf")
+    assert len(record.moves) == moves
+    replay(record)
+    warnings = record.tags.get("warnings", [])
+    assert isinstance(warnings, list)
+    assert re.search(said, "\n".join(map(str, warnings)))
+
+
+def test_a_ko_that_is_retaken_at_once_is_played_on() -> None:
+    ko = "(;SZ[5]RU[Japanese];B[ba];W[ca];B[ab];W[db];B[bc];W[cc];B[cb];W[bb];B[cb];W[bb];B[ee])"
+    game = only(ko)
+    assert len(game.main_line().actions) == 11
+    (record,) = SgfRecords().read(ko.encode(), source="x.sgf")
+    assert len(record.moves) == 11
+    replay(record)
+    assert record.tags["warnings"] == [
+        "a position is repeated, which its rules forbid or which ends the game"
+    ]
+
+
+def test_a_forced_move_is_played_although_it_is_illegal() -> None:
+    line = only("(;SZ[5];B[aa];W[bb];B[bb]KO[];W[cc])").main_line()
+    assert (line.start, line.faults) == (Start((16, 20), (), to_move=1), ())
+    assert line.actions == (12,)
+
+
+@pytest.mark.parametrize(
+    ("text", "komi"),
+    [
+        ("6.5", 6.5),
+        ("6,5", 6.5),
+        ("-2", -2.0),
+        ("375", 7.5),
+        ("650", 6.5),
+        ("0", 0.0),
+        ("3.75", 7.5),
+        ("3.75子", 7.5),
+        ("7.5目", 7.5),
+        ("7.25", None),
+        ("1e308", None),
+    ],
+)
+def test_komi_is_read_as_servers_write_it(text: str, komi: float | None) -> None:
+    game = only(f"(;SZ[9]KM[{text}])")
+    assert game.komi == komi
+    assert bool(game.warnings) == (text not in ("6.5", "-2", "0"))
+
+
+@pytest.mark.parametrize(
+    ("text", "winner", "points", "by"),
+    [
+        ("B+12.5", 0, 12.5, "points"),
+        ("W+3,5", 1, 3.5, "points"),
+        ("B+", 0, None, ""),
+        ("b+r", 0, None, "resignation"),
+        ("White+Time", 1, None, "time"),
+        ("W+Forfeit", 1, None, "forfeit"),
+        ("B wins by 2.5 points", 0, 2.5, "points"),
+        ("0", None, 0.0, "points"),
+        ("B+0", 0, None, ""),
+        ("Draw", None, 0.0, "points"),
+        ("黑中盘胜", 0, None, "resignation"),
+        ("白番3目半勝ち", 1, 3.5, "points"),
+        ("흑 불계승", 0, None, "resignation"),
+        ("B\uff0b2.75子", 0, 5.5, "points"),
+    ],
+)
+def test_results_are_read_in_the_words_of_the_world(
+    text: str, winner: int | None, points: float | None, by: str
+) -> None:
+    stated = result_of(text)
+    assert stated is not None
+    assert (stated.winner, stated.by) == (winner, by)
+    assert math.isnan(stated.points) if points is None else stated.points == points
+
+
+@pytest.mark.parametrize("text", ["", "?", "Void", "白负", "Weiss+3", "wins", "blanco gana"])
+def test_words_that_are_not_known_name_no_winner(text: str) -> None:
+    assert result_of(text) is None
+
+
+TWO_PASSES = "(;SZ[5]KM[0]RE[{}];B[cc];W[bb];B[];W[])"
+
+
+@pytest.mark.parametrize(
+    ("data", "termination", "returns"),
+    [
+        ("(;SZ[9]RE[B+12.5];B[ee])", Termination.ADJUDICATION, (1, -1)),
+        ("(;SZ[9]RE[W+0.5])", Termination.ADJUDICATION, (-1, 1)),
+        ("(;SZ[9]RE[0];B[ee])", Termination.ADJUDICATION, (0, 0)),
+        ("(;SZ[9]RE[W+T];B[ee])", Termination.TIME, (-1, 1)),
+        ("(;SZ[9];B[ee])", Termination.UNFINISHED, (0, 0)),
+        (TWO_PASSES.format("W+1"), Termination.ADJUDICATION, (-1, 1)),
+        (TWO_PASSES.format("W+R"), Termination.RESIGNATION, (-1, 1)),
+        (TWO_PASSES.format("0"), Termination.TERMINAL, (0, 0)),
+        (TWO_PASSES.format("?"), Termination.UNFINISHED, (0, 0)),
+    ],
+)
+def test_who_won_is_what_the_file_states(
+    data: str, termination: Termination, returns: tuple[float, float]
+) -> None:
+    (record,) = SgfRecords().read(data.encode(), source="x.sgf")
+    assert (record.termination, record.returns) == (termination, returns)
+    replay(read_record(record.to_json_lines()))
+    counted = "RE[W+1] is not 0, the count of the stones as they lie"
+    assert record.tags.get("warnings", []) == [counted] * ("W+1" in data)
+
+
+def test_a_margin_that_differs_from_the_count_is_that_of_the_file() -> None:
+    (record,) = SgfRecords().read(b"(;SZ[5]KM[0]RE[B+4];B[cc];W[];B[])", source="x.sgf")
+    assert (record.termination, record.returns) == (Termination.ADJUDICATION, (1, -1))
+    assert record.detail == "the file gives B+4"
+    assert record.tags["warnings"] == ["RE[B+4] is not B+25, the count of the stones as they lie"]
+
+
+@pytest.mark.parametrize(
+    ("text", "parameters"),
+    [
+        ("Tromp/Taylor", {"rules": "tromp-taylor"}),
+        ("CGOS", {"rules": "tromp-taylor"}),
+        ("japanese", {"rules": "japanese"}),
+        ("JP", {"rules": "japanese"}),
+        ("Korean", {"rules": "japanese"}),
+        ("Chinese 2002", {"rules": "chinese"}),
+        ("Old Chinese", {"rules": "chinese"}),
+        ("AGA", {"rules": "aga"}),
+        ("British", {"rules": "aga"}),
+        ("NZ", {"rules": "tromp-taylor", "ko": "situational"}),
+        ("New Zealand", {"rules": "tromp-taylor", "ko": "situational"}),
+        ("GOE", {"rules": "chinese", "suicide": True}),
+        ("Ing", {"rules": "chinese", "suicide": True}),
+        ("klingon", {}),
+        ("", {}),
+    ],
+)
+def test_rules_are_read_by_name(text: str, parameters: dict[str, Any]) -> None:
+    game = only(f"(;SZ[9]RU[{text}])")
+    assert game.parameters() == {"board_size": 9, **parameters}
+    assert bool(game.warnings) == (text in ("klingon", "Old Chinese", "GOE", "Ing"))
+
+
+def test_a_collection_keeps_the_text_of_games_in_several_charsets() -> None:
+    """In Shift-JIS and Big5 a second byte may be a backslash or a bracket."""
+    names = {"Shift_JIS": "ソラ表", "Big5": "許功蓋", "EUC-KR": "똠방각하", "GB2312": "古力鎔"}
+    codecs = {"Shift_JIS": "cp932", "Big5": "big5", "EUC-KR": "cp949", "GB2312": "gbk"}
+    data = b"".join(
+        f"(;SZ[9]CA[{label}]PB[{name}]PW[w]RE[B+R];B[ee])".encode(codecs[label])
+        for label, name in names.items()
+    )
+    games = read_bytes(data)
+    assert [game.black for game in games] == list(names.values())
+    assert {game.white for game in games} == {"w"}
+    assert {game.result for game in games} == {"B+R"}
+    assert not any(game.warnings for game in games)
+
+
+@pytest.mark.parametrize(
+    ("name", "charset"),
+    [
+        ("井山裕太とソラ", "cp932"),
+        ("박정환", "cp949"),
+        ("柯洁对聂卫平", "gb18030"),
+        ("許家元與張栩對局", "big5hkscs"),
+        ("Müller", "cp1252"),
+    ],
+)
+def test_a_charset_that_is_not_named_is_guessed_and_said(name: str, charset: str) -> None:
+    game = only(f"(;SZ[9]PB[{name}];B[ee])".encode(charset))
+    assert game.black == name
+    assert charset in game.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("label", "charset"),
+    [
+        *((label, "cp932") for label in ("x-sjis", "windows-31j", "Windows-932", "MS932")),
+        *((label, "gb18030") for label in ("gb2312", "GB_2312-80", "x-gbk", "CP936")),
+        *((label, "cp949") for label in ("euc-kr", "x-euc-kr", "ks_c_5601-1987")),
+        *((label, "cp1252") for label in ("Latin-1", "iso-8859-1", "ascii")),
+        *((label, None) for label in ("zip", "rot13", "binary", "", "../../etc/passwd", "hex")),
+    ],
+)
+def test_labels_of_charsets_mean_what_the_web_means(label: str, charset: str | None) -> None:
+    assert charset_named(label) == charset
+
+
+@settings(max_examples=100)
+@given(st.binary(max_size=60) | st.text("();[]\\BWSZABCPL:abc \n", max_size=60))
+def test_what_sgfmill_reads_has_the_same_trees(data: bytes | str) -> None:
+    raw = (data if isinstance(data, str) else data.decode("utf-8", "replace")).encode()
+    for prefix in (b"", b"(;", b"(;SZ[5];B"):
+        try:
+            expected = sgf_grammar.parse_sgf_collection(prefix + raw)
+        except ValueError:
+            continue
+        found = [tree for tree, _ in parse(prefix + raw, source="x")]
+        assert list(map(as_lists, found)) == list(map(as_lists, expected))
+
+
+def as_lists(tree: Any) -> Any:
+    return [tree.sequence, list(map(as_lists, tree.children))]
 
 
 def test_an_unreadable_file_is_reported(tmp_path: Path) -> None:
@@ -308,7 +530,7 @@ def test_a_played_game_is_written_with_rules_players_result_and_statistics() -> 
     read = only(text)
     assert read.result == record.detail
     assert (read.black, read.white) == (record.players[0].name, record.players[1].name)
-    assert (read.komi, read.preset()) == (5.5, "chinese")
+    assert (read.komi, read.parameters()["rules"]) == (5.5, "chinese")
     assert len(read.main_line().actions) == len(record.moves)
     first = sgfmill_sgf.Sgf_game.from_string(text).get_main_sequence()[1]
     comment = first.get("C")

@@ -295,7 +295,7 @@ def test_sgf_serves_batches_without_shards(tmp_path: Path) -> None:
         (tmp_path / f"{seed}.sgf").write_bytes(
             sgf_of(random_moves(seed, length=10), RE="?" if seed else "B+1")
         )
-    (tmp_path / "bad.sgf").write_bytes(b"(;")
+    (tmp_path / "bad.sgf").write_bytes(b"(;GM[6])")
     data = GoDataset(tmp_path, encoder=Stones())
     assert len(data) == 1
     assert data.report is not None

@@ -45,7 +45,7 @@ def games(tmp_path: Path) -> Path:
         moves = random_moves(seed, length=20)
         (folder / f"{seed}.sgf").write_bytes(sgf_of(moves, seed=seed))
     (folder / "turned.sgf").write_bytes(sgf_of(point_tables(9)[6, random_moves(0, length=20)]))
-    (folder / "bad.sgf").write_bytes(b"(;SZ[9];B[aa")
+    (folder / "bad.sgf").write_bytes(b"(;SZ[9];B[aa]\0")
     return folder
 
 

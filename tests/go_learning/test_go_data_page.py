@@ -45,7 +45,7 @@ def test_its_code_and_commands_run_in_order(
             output += result.stdout
     assert len(BLOCKS) == 8
     assert "40  written to nine" in output
-    assert "cut-short.sgf: " in output
+    assert "chess.sgf: " in output
     assert "40 games of 9x9, 1200 moves" in output
     assert "40  annotated" in output
     assert "4  games played" in output

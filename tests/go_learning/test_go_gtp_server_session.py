@@ -432,7 +432,7 @@ def test_a_handicap_game_goes_to_a_file_and_comes_back(tmp_path: Path) -> None:
     assert other.ok("printsgf") == talk.ok("printsgf")
 
 
-@pytest.mark.parametrize("data", [b"", b"garbage", b"(;GM[1]SZ[9];B[zz])", b"(;GM[1]SZ[9]KM[7.3])"])
+@pytest.mark.parametrize("data", [b"", b"garbage", b"(;GM[1]SZ[9];B[zz])"])
 def test_files_that_cannot_be_played_change_nothing(data: bytes, tmp_path: Path) -> None:
     talk = Talk()
     talk.ok("play b C3")

@@ -134,6 +134,19 @@ def test_a_game_of_chess_is_one_in_which_nobody_sensed() -> None:
     assert game.headers["Result"] == "1-0"
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("[Event", " [Event"), ("\n\n1.", "\n\n\n1."), ("\n", "\r\n"), ("[Event", "\ufeff[Event")],
+)
+def test_pgn_is_read_as_the_world_writes_it(old: str, new: str) -> None:
+    text = '[Event "x"]\n[White "a"]\n[Black "b"]\n[Result "1/2-1/2"]\n\n1. e4 e5 1/2-1/2\n'
+    (record,) = readable("pgn", "rbc").read(text.replace(old, new).encode(), source="x.pgn")
+    assert [player.name for player in record.players] == ["a", "b"]
+    assert len(record.moves) == 4
+    assert record.returns == (0, 0)
+    replay(record)
+
+
 def test_random_games_of_chess_come_back() -> None:
     for seed in range(4):
         print("seed", seed)
@@ -177,8 +190,7 @@ def test_moves_that_chess_forbids_are_a_comment_in_pgn() -> None:
     [
         ("sgf", b"hello", "bad.*is not SGF"),
         ("sgf", b"(;GM[2])", "bad.*GM\\[2\\] is not Go"),
-        ("sgf", b"(;SZ[9];B[ee];W[ee])", "bad.*occupied"),
-        ("sgf", b"(;SZ[9]KM[0.3];B[ee])", "bad.*komi"),
+        ("sgf", b"(;SZ[9]AB[ee]AW[ee];B[ee])", "bad.*node 1: AB, AW and AE repeat a point"),
         ("sgf", b"\x00\x01", "bad.*null byte"),
         ("pgn", b"1. e4 e5 2. Ke3 *", "bad.*game 1.*Ke3"),
         ("pgn", b"", "bad.*holds no game"),

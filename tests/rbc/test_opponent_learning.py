@@ -93,6 +93,23 @@ def test_training_learns_the_moves_of_each_player(
     assert log_likelihood(model, examples, "attacker") > uniform + 1.0
 
 
+def test_one_bad_history_of_a_folder_is_left_out_and_said(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = (folder / "00.json").read_text()
+    for name, text in (("a", good), ("b", good[:-40]), ("c", good)):
+        (tmp_path / f"{name}.json").write_text(text)
+    assert len(list(read_histories([tmp_path]))) == 2
+    said = capsys.readouterr().err
+    assert f"{tmp_path}: 1 of 3 histories are left out, the first: {tmp_path / 'b.json'}" in said
+    with pytest.raises(RecordError, match=r"b\.json"):
+        list(read_histories([tmp_path / "b.json"]))
+    for name in ("a", "c"):
+        (tmp_path / f"{name}.json").unlink()
+    with pytest.raises(RecordError, match=r"b\.json"):
+        list(read_histories([tmp_path]))
+
+
 def test_training_repeats_itself_by_the_seed(folder: Path) -> None:
     examples = examples_of(read_histories([folder]))
     first, again, other = (

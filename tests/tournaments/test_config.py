@@ -147,6 +147,12 @@ def test_invalid_configs_are_refused(tmp_path: Path, content: bytes, message: st
         load_tournament(tmp_path / "x.toml")
 
 
+def test_a_byte_order_mark_is_no_part_of_a_config(tmp_path: Path) -> None:
+    text = config_text(*RANDOMS)
+    (tmp_path / "x.toml").write_text(f"\ufeff{text}", encoding="utf-8")
+    assert load_tournament(tmp_path / "x.toml").config == load(tmp_path, text).config
+
+
 @pytest.mark.parametrize(
     ("path", "cause"),
     [

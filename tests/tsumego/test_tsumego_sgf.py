@@ -103,7 +103,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "a move off the board": (f"(;SZ[9]{WALL}{ROW}MA[bh];W[jj])", "variation is off the board"),
     "no SGF": ("1. d4 d5", "is not SGF"),
     "nothing": ("", "is not SGF"),
-    "cut short": (f"(;SZ[9]{WALL}{ROW}MA[b", "is not closed"),
+    "cut short": (f"(;SZ[9]{WALL}{ROW}MA[b", "has no target"),
     "binary": (b"(;SZ[9]\0)", "null byte"),
     "huge": (b"(;C[" + b"x" * MAX_FILE_BYTES + b"])", "larger than 4194304 bytes"),
     "deep": (b"(;" * 2_000 + b")" * 2_000, "variations inside each other"),
@@ -148,11 +148,11 @@ def test_a_wall_that_does_not_hold_is_refused_for_its_reason(name: str) -> None:
 
 def test_a_collection_goes_on_after_bad_problems() -> None:
     good = f"(;SZ[9]{WALL}{ROW}MA[bh])"
-    bad = "(;SZ[30]MA[aa])(;CA[klingon]SZ[9]AB[aa]MA[aa])(;SZ[9]AB[aa])"
+    bad = "(;SZ[30]MA[aa])(;GM[2]SZ[9]AB[aa]MA[aa])(;SZ[9]AB[aa])"
     found = list(read_problems((good + bad + good).encode(), source="all.sgf"))
     assert [isinstance(each, Problem) for each in found] == [True, False, False, False, True]
     assert "all.sgf: game 2: SZ[30]" in str(found[1])
-    assert "klingon" in str(found[2])
+    assert "GM[2]" in str(found[2])
     assert "all.sgf: game 4: has no target" in str(found[3])
 
 

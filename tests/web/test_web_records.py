@@ -121,12 +121,12 @@ def test_a_file_is_a_replay_that_is_kept(
 
 def test_several_files_are_opened_and_the_bad_ones_named(browser: Browser) -> None:
     reply = upload_named(
-        browser, ("one.sgf", SGF), ("two.sgf", b"(;SZ[5];B[aa];W[aa])"), ("three.txt", b"x")
+        browser, ("one.sgf", SGF), ("two.sgf", b"(;GM[2]SZ[5];B[aa])"), ("three.txt", b"x")
     )
     said = mistakes(reply)
     assert len(said) == 2
     assert "two.sgf" in said[0]
-    assert "occupied" in said[0]
+    assert "is not Go" in said[0]
     assert said[1].startswith("three.txt: files are opened whose names end in .json, .jsonl, .pgn,")
     assert "1 opened" in reply.text
     assert "one.sgf" in browser.ask("/records/").text

@@ -321,6 +321,15 @@ def _game(record: GameRecord) -> Game:
 # -- the top ----------------------------------------------------------------------------------
 
 
+def _warnings(record: GameRecord) -> list[Markup]:
+    """Return what the reader of a file said of it."""
+    warnings = record.tags.get("warnings")
+    if not isinstance(warnings, list) or not warnings:
+        return []
+    said = "; ".join(map(str, warnings))
+    return [tag("p", "The file: ", text(said, 600), class_="dim")]
+
+
 def _heading(
     record: GameRecord, game_id: str, game: Game, links: Mapping[str, str]
 ) -> list[Markup]:
@@ -341,6 +350,7 @@ def _heading(
             f"; returns {returns}",
             class_="dim",
         ),
+        *_warnings(record),
     ]
     lines += [tag("p", tag("a", words, href=address)) for words, address in links.items()]
     return lines

@@ -9,11 +9,23 @@ from miai.errors import ConfigError, GameError, MiaiError, RecordError
 from miai.game import Game, Player, State
 from miai.plain import Json
 from miai.playing.match import new_record
-from miai.record import GameRecord, MoveRecord, PlayerRecord, Termination, observations_as_json
+from miai.record import (
+    GameRecord,
+    MoveRecord,
+    PlayerRecord,
+    Termination,
+    VerdictRecord,
+    observations_as_json,
+)
 
 _TOLERANCE = 1e-9
 
-_NO_LOSER = (Termination.TERMINAL, Termination.MOVE_LIMIT, Termination.ADJUDICATION)
+_NO_LOSER = (
+    Termination.TERMINAL,
+    Termination.UNFINISHED,
+    Termination.MOVE_LIMIT,
+    Termination.ADJUDICATION,
+)
 
 
 def replay(record: GameRecord, game: Game | None = None) -> State:
@@ -52,6 +64,7 @@ def record_of_actions(
     players: Sequence[str],
     loser: int | None = None,
     reason: Termination = Termination.RESIGNATION,
+    returns: Sequence[float] | None = None,
     detail: str = "",
     statistics: Sequence[Mapping[str, Json]] = (),
 ) -> GameRecord:
@@ -62,6 +75,7 @@ def record_of_actions(
       players: names, in player order.
       loser: who lost, if the game did not end by its rules; None if it was stopped.
       reason: why, if there is a loser.
+      returns: each player's utility, if neither the rules nor a loser say so, but the source does.
       detail: more about the end, if the game did not end by its rules.
       statistics: of the moves, if there are any.
 
@@ -82,23 +96,26 @@ def record_of_actions(
         state.apply_action(action)
         move.observations = _observations(state)
         record.moves.append(move)
-    _conclude(record, state, loser, reason, detail)
-    return record
-
-
-def _conclude(
-    record: GameRecord, state: State, loser: int | None, reason: Termination, detail: str
-) -> None:
     if state.is_terminal():
         record.returns, record.detail = state.returns(), state.result_to_string()
     elif loser is not None:
-        record.returns = state.game.resignation_returns(loser)
+        record.returns = game.resignation_returns(loser)
         record.termination, record.loser, record.detail = reason, loser, detail
+    elif returns is not None:
+        verdict = VerdictRecord(rule="file", ply=len(record.moves) - 1, returns=tuple(returns))
+        record.returns, record.verdicts = verdict.returns, [verdict]
+        record.termination, record.detail = Termination.ADJUDICATION, detail
     else:
-        record.returns = state.truncated_returns()
-        record.termination, record.detail = Termination.MOVE_LIMIT, detail
-        record.terminated, record.truncated = False, True
+        leave_unfinished(record, detail)
     record.returns = tuple(map(float, record.returns))
+    return record
+
+
+def leave_unfinished(record: GameRecord, detail: str) -> None:
+    """Say in a record that its game goes on, or that nobody knows who won."""
+    record.returns = (0.0,) * len(record.players)
+    record.termination, record.detail = Termination.UNFINISHED, detail
+    record.terminated, record.truncated = False, True
 
 
 def _observations(state: State) -> dict[str, Json]:
@@ -167,6 +184,8 @@ def _check_end(record: GameRecord, state: State) -> None:
         expected = state.returns()
     elif reason is Termination.ADJUDICATION:
         expected = _adjudicated_returns(record, state)
+    elif reason is Termination.UNFINISHED:
+        expected = (0.0,) * len(record.players)
     elif record.loser is None:
         expected = state.truncated_returns()
     else:

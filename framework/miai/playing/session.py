@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from miai.game import Game, State
 from miai.playing.match import MoveHook, new_record
-from miai.record import GameRecord, MoveRecord, PlayerRecord, Termination
+from miai.playing.replay import leave_unfinished
+from miai.record import GameRecord, MoveRecord, PlayerRecord
 
 Referee = Callable[[Sequence[MoveRecord], MoveHook], GameRecord]
 """Plays a game on after earlier moves; it calls the hook after each, those moves included."""
@@ -96,9 +97,7 @@ class RevisableGame:
             state.apply_action(move.action)
         record = new_record(self.game, players, seed=seed)
         record.moves = list(self.moves)
-        record.returns = tuple(float(value) for value in state.truncated_returns())
-        record.termination, record.detail = Termination.MOVE_LIMIT, "saved before its end"
-        record.terminated, record.truncated = False, True
+        leave_unfinished(record, "saved before its end")
         return record
 
     def _take(self, state: State, move: MoveRecord) -> None:

@@ -220,8 +220,8 @@ class Shelf:
 
 
 def _result(record: GameRecord) -> str:
-    how = {Termination.TERMINAL: "", Termination.MOVE_LIMIT: "unfinished"}
-    parts = [how.get(record.termination, str(record.termination)), record.detail]
+    how = "" if record.termination is Termination.TERMINAL else str(record.termination)
+    parts = [how, record.detail]
     return one_line(", ".join(filter(None, parts)))
 
 

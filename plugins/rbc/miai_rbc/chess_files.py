@@ -329,6 +329,10 @@ def pgn_text(path: Path) -> str:
         return decoded(path.read_bytes(), source=str(path))
 
 
+_INDENTED_TAG: Final = re.compile(r"^[ \t]+\[(?=[A-Za-z]\w* +\")", re.MULTILINE)
+_EMPTY_LINES: Final = re.compile(r"(\"[ \t]*\][ \t]*\n)(?:[ \t]*\n){2,}(?=[^\s\[])")
+
+
 def decoded(content: bytes, *, source: str) -> str:
     """Return the text of the content of a PGN file, as `pgn_text`."""
     if b"\0" in content:
@@ -337,7 +341,9 @@ def decoded(content: bytes, *, source: str) -> str:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = content.decode("iso-8859-1")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    # python-chess reads a second game where tags are indented, or more than a line is empty.
+    return _EMPTY_LINES.sub(r"\1\n", _INDENTED_TAG.sub("[", text))
 
 
 def _leaves(game: chess.pgn.Game) -> Iterator[chess.pgn.GameNode]:
@@ -472,6 +478,7 @@ def _record(game: chess.pgn.Game, where: str) -> GameRecord:
             actions,
             players=[_line(game.headers.get(side, side)) for side in ("White", "Black")],
             loser=_LOSERS.get(result),
+            returns=(0.0, 0.0) if result == "1/2-1/2" else None,
             detail=f"the file gives {_line(result)}" if result != "*" else "",
         )
     except (MiaiError, ValueError) as error:

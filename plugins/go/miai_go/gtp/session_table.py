@@ -233,6 +233,8 @@ def load_sgf(table: SessionTable, path: Path, *, before: int | None = None) -> N
     try:
         game = read_file(path)[0]
         line = game.main_line()
+        if line.faults:
+            raise game.error(line.faults[0], "")
         actions = line.actions if before is None else line.actions[: max(before - 1, 0)]
         table.replace(game.parameters(line), actions)
     except SgfError as error:

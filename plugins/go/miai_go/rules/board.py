@@ -137,6 +137,10 @@ class Board:
             return 0
         return int(rules.play(self.words, point, color + 1))
 
+    def forget_ko(self) -> None:
+        """Let the point that may not be retaken now be a point like others."""
+        self.words[rules.KO] = 0
+
     def is_legal(self, color: int, point: int, *, suicide: bool = False) -> bool:
         """Return whether a move, or the pass, is legal under simple ko. Raises `BoardError`."""
         self._check(color, point)

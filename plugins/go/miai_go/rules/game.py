@@ -329,7 +329,7 @@ class GoState(State):
     def pass_stones(self) -> tuple[int, int]:
         """Stones that Black and White gave up by passing, if passes cost stones."""
         black, white = self._pass_stones
-        if self.game.rules.pass_stones and self.passes >= 2:
+        if self.game.rules.pass_stones and self.passes >= self.game.rules.passes:
             # White passes last: if Black made the second pass, White still owes a stone.
             whites_turn = (self.to_move == WHITE) != (self.phase == Phase.REPLY)
             white += whites_turn
@@ -381,6 +381,8 @@ class GoState(State):
     def _play(self, action: int) -> None:
         if self.board.play_unchecked(self.to_move, action):
             self._captured = True
+        if self.game.rules.ko == "none":
+            self.board.forget_ko()
         self.passes = 0
         self.to_move = 1 - self.to_move
         if self._remember():
@@ -395,7 +397,7 @@ class GoState(State):
         # After a pass the stones are the same, but not who is to move.
         if self.game.ko_rule == KoRule.SITUATIONAL:
             self._remember()
-        if self.passes < 2:
+        if self.passes < self.game.rules.passes:
             return
         if self.game.rules.dead_stones == "agreement" and self._refusals < REFUSALS:
             self.phase = Phase.PROPOSE
@@ -448,7 +450,7 @@ class GoState(State):
     def _may_repeat(self) -> bool:
         # Until stones are captured, every move makes a position with more stones than any before.
         rules = self.game.rules
-        return rules.ko != "simple" and (self._captured or rules.suicide)
+        return rules.ko in ("positional", "situational") and (self._captured or rules.suicide)
 
     def _repeats(self, point: int) -> bool:
         """Return whether a move that is legal under simple ko is forbidden by superko."""
@@ -462,7 +464,7 @@ class GoState(State):
         rules = self.game.rules
         rule = self.game.ko_rule
         if rule == KoRule.SIMPLE:
-            if rules.repetition == "allowed":
+            if rules.repetition == "allowed" or rules.ko == "none":
                 return False
             rule = KoRule.SITUATIONAL
         key = history_key(self.board.hash, self.to_move, rule)
@@ -558,7 +560,7 @@ class GoGame(Game):
         self.parameters = parameters.resolved()
         self.rules = parameters.resolved_rules()
         self.size = parameters.board_size
-        self.ko_rule = KoRule[self.rules.ko.upper()]
+        self.ko_rule = KoRule["SIMPLE" if self.rules.ko == "none" else self.rules.ko.upper()]
         self.max_moves = parameters.max_moves or default_max_moves(self.size)
         self.white_bonus = self.rules.komi + compensation_points(
             self.rules.compensation, parameters.handicap_stones

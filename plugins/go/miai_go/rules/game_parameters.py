@@ -33,7 +33,7 @@ MAX_MOVES: Final = 10_000
 
 
 Preset = Literal["tromp-taylor", "chinese", "japanese", "aga"]
-Ko = Literal["simple", "positional", "situational"]
+Ko = Literal["simple", "positional", "situational", "none"]
 Scoring = Literal["area", "territory"]
 DeadStones = Literal["none", "playouts", "agreement", "referee"]
 Compensation = Literal["none", "n-1", "n"]
@@ -48,7 +48,8 @@ class Rules:
     """One complete rule set.
 
     Attributes:
-      ko: which repetitions are forbidden; see `miai_go.rules.board.KoRule`.
+      ko: which repetitions are forbidden; see `miai_go.rules.board.KoRule`. `none`: not even a ko
+        is, and no repetition ends the game.
       suicide: whether a move may remove the mover's own stones by taking their last liberty.
       scoring: area counts living stones and surrounded points (Chinese); territory counts
         surrounded points and prisoners (Japanese).
@@ -58,6 +59,7 @@ class Rules:
       repetition: under simple ko, whether a move that repeats stones and player to move ends the
         game without result (a draw: triple ko), or is allowed.
       seki_territory: whether points surrounded by a group that lives in seki count as territory.
+      passes: how many passes in a row end the game; more than 2 let play go on, as on servers.
       pass_stones: whether a pass costs a prisoner and White owes one when Black passed last (AGA).
       compensation: points that White receives in a handicap game of n stones.
       komi: points that White receives.
@@ -69,6 +71,7 @@ class Rules:
     dead_stones: DeadStones
     repetition: Repetition
     seki_territory: bool
+    passes: int
     pass_stones: bool
     compensation: Compensation
     komi: float
@@ -81,6 +84,7 @@ _TROMP_TAYLOR: Final = Rules(
     dead_stones="none",
     repetition="draw",
     seki_territory=True,
+    passes=2,
     pass_stones=False,
     compensation="none",
     komi=7.5,
@@ -180,6 +184,9 @@ class GoParameters(Parameters):
     )
     seki_territory: bool | None = parameter(
         None, help=f"Whether territory in seki counts; {_PRESET}"
+    )
+    passes: int | None = parameter(
+        None, ge=2, le=MAX_MOVES, help=f"Passes in a row that end the game; {_PRESET}"
     )
     pass_stones: bool | None = parameter(None, help=f"Whether a pass costs a stone; {_PRESET}")
     handicap: int = parameter(

@@ -1,7 +1,8 @@
 """Reading SGF: games, set-up positions, variations, and the opening reader ``sgf``.
 
-Files are checked against the limits of `miai_go.sgf.check` before sgfmill parses them. A file that
-cannot be read or played raises `SgfError`, which names the file, the place and the cause.
+Every reader of SGF is this one. A fault costs the smallest part that it can, a property before a
+game and a game before a file, and is kept as a warning. What cannot be read at all raises
+`SgfError`, which names the file, the place and the cause.
 
 >>> game = read_bytes(b"(;GM[1]SZ[9]KM[7];B[ee];W[ce](;B[eg])(;B[gc]))")[0]
 >>> [line.actions for line in game.lines()]
@@ -10,14 +11,16 @@ cannot be read or played raises `SgfError`, which names the file, the place and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from sgfmill import sgf, sgf_grammar
+from sgfmill import sgf
 
 from miai.errors import GameError
 from miai.playing.openings import Opening, check_file
@@ -28,46 +31,54 @@ from miai_go.rules.game_parameters import (
     MAX_KOMI,
     MAX_MOVES,
     GoParameters,
-    Preset,
     SgfOpeningParameters,
+    default_max_moves,
 )
-from miai_go.sgf.check import SgfError, charset_of, check, shown
+from miai_go.sgf.check import MAX_FILE_BYTES, SgfError, shown
+from miai_go.sgf.decoding import decode
+from miai_go.sgf.grammar import parse
+from miai_go.sgf.results import StatedResult, result_of
+from miai_go.sgf.rule_sets import rule_set_named
 from miai_go.sgf.sources import read_bytes_of
 
-_COLORS: Final = {"b": BLACK, "w": WHITE}
+_COLORS: Final = {"b": BLACK, "w": WHITE, "1": BLACK, "2": WHITE}
 
 
 @dataclass(frozen=True, slots=True)
 class SgfLine:
     """A line of play: a starting position and alternating moves.
 
-    In the middle of a game SGF may set up stones or let one player move twice; actions cannot.
-    The line then starts after that, and `start` is the position reached.
+    In the middle of a game SGF may set up stones, let one player move twice or break the rules;
+    actions cannot. The line then starts after that, and `start` is the position reached.
 
     Attributes:
       start: the starting position.
       actions: the moves from there, players alternating.
       place: the node where the line ends, for errors.
+      comments: of each action; empty for those without.
+      faults: what in the file is wrong and makes the line another than it was meant to be.
     """
 
     start: Start
     actions: tuple[int, ...]
     place: str
+    comments: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
 
 
 class _LineFollower:
-    """Follows a line from node to node on a board; with a `handicap`, White moves first."""
+    """Follows a line of a game from node to node; with a handicap, White moves first."""
 
-    def __init__(self, size: int, source: str, place: str, *, handicap: int = 0) -> None:
-        self._size = size
-        self._source = source
-        self._game = place
-        self._place = place
-        self._handicap = handicap
-        self._board = Board(size)
-        self._to_move = WHITE if handicap > 1 else BLACK
+    def __init__(self, game: SgfGame) -> None:
+        self._game = game
+        self._size = game.size
+        self._place = game.place
+        self._board = Board(game.size)
+        self._to_move = WHITE if game.handicap > 1 else BLACK
         self._start = Start((), (), self._to_move)
         self._actions: list[int] = []
+        self._comments: list[str] = []
+        self._faults: tuple[str, ...] = ()
 
     def copy(self) -> _LineFollower:
         """Return an independent follower at the same node."""
@@ -75,69 +86,139 @@ class _LineFollower:
         other.__dict__.update(self.__dict__)
         other._board = self._board.copy()
         other._actions = self._actions.copy()
+        other._comments = self._comments.copy()
         return other
 
     def line(self) -> SgfLine:
         """Return the line followed so far."""
-        return SgfLine(self._start, tuple(self._actions), self._place)
+        return SgfLine(
+            self._start,
+            tuple(self._actions),
+            self._place,
+            tuple(self._comments),
+            self._faults,
+        )
 
-    def take(self, node: Any, number: int) -> None:
-        """Apply a node of sgfmill: its set-up first, then its move.
+    def take(self, node: Any, number: int) -> bool:
+        """Apply a node of sgfmill: its set-up first, then its moves.
+
+        Returns whether the line goes on: not behind a move that is off the board.
 
         Raises:
-          SgfError: the node is malformed, or impossible on the board.
+          SgfError: the node has stones of both players on a point, or one move too many.
         """
-        self._place = ", ".join(part for part in (self._game, f"node {number}") if part)
+        self._place = ", ".join(part for part in (self._game.place, f"node {number}") if part)
+        if node.has_setup_stones():
+            self._set_up(node)
+        if node.has_property("PL"):
+            color = _COLORS.get(node.get_raw("PL").decode("ascii", "replace").strip().lower()[:1])
+            if color is None:
+                self._say(f"PL[{shown(node.get_raw('PL'))}] is not a player, and left out")
+            else:
+                self._turn(color)
+        moves = [name for name in node.properties() if name in ("B", "W")]
+        if len(moves) > 1:
+            self._say("has moves of both players")
+        return all(self._move(_COLORS[name.lower()], node, name) for name in moves)
+
+    def _say(self, cause: str) -> None:
+        self._faults += (f"{self._place}: {cause}",)
+        self._game.warn(self._faults[-1])
+
+    def _points(self, node: Any, name: str) -> set[tuple[int, int]]:
+        """Return the points of a property; none, with a warning, if it is malformed."""
+        if not node.has_property(name):
+            return set()
         try:
-            if node.has_setup_stones():
-                self._set_up(node)
-            if node.has_property("PL"):
-                self._turn(_COLORS[node.get("PL")])
-            color, move = node.get_move()
-        except (ValueError, BoardError) as error:
-            if isinstance(error, SgfError):
-                raise
-            raise self._refuse(_malformed(node, error)) from error
-        if color is not None:
-            self._check_single(node)
-            self._move(_COLORS[color], move)
+            return set(self._value(node, name))
+        except ValueError:
+            self._say(f"{name}[{shown(node.get_raw(name))}] is malformed or off the board")
+            return set()
+
+    def _value(self, node: Any, name: str) -> Any:
+        """Return the value of a property of points, in small letters if in no other."""
+        try:
+            return node.get(name)
+        except ValueError:
+            node.set_raw_list(name, [value.lower() for value in node.get_raw_list(name)])
+        value = node.get(name)
+        self._game.warn(f"{self._place}: {name} is written in capital letters")
+        return value
 
     def _set_up(self, node: Any) -> None:
-        black, white, empty = node.get_setup_stones()
-        if black & white or black & empty or white & empty:
-            raise self._refuse("AB, AW and AE repeat a point")
         stones = self._board.stones()
-        for points, stone in ((black, BLACK_STONE), (white, WHITE_STONE), (empty, EMPTY)):
+        taken: set[tuple[int, int]] = set()
+        for name, stone in (("AB", BLACK_STONE), ("AW", WHITE_STONE), ("AE", EMPTY)):
+            points = self._points(node, name)
+            if points & taken:  # what lies there decides everything that follows
+                raise self._game.error("AB, AW and AE repeat a point", self._place)
             for row, column in points:
                 stones[row, column] = stone
-        self._board = Board.from_stones(stones)
+            taken |= points
+        try:
+            self._board = Board.from_stones(stones)
+        except BoardError as error:
+            self._say(f"its set-up is left out: {error}")
+            return
         self._restart(self._to_move)
 
     def _turn(self, color: int) -> None:
         if color != self._to_move:
             self._restart(color)
 
-    def _move(self, color: int, move: tuple[int, int] | None) -> None:
+    def _move(self, color: int, node: Any, name: str) -> bool:
+        """Play the move of a node; return whether it is on the board."""
+        if len(node.get_raw_list(name)) > 1:
+            self._say(f"has several moves {name}, of which the first is played")
+            node.set_raw(name, node.get_raw(name))
+        move, size = self._point(node, name), self._size
+        if move is _NOWHERE:
+            return False
         self._turn(color)
         if color == WHITE and self._black_placed_handicap():
             self._restart(WHITE)
         if len(self._actions) >= MAX_MOVES:
-            raise self._refuse(f"more than {MAX_MOVES} moves in one line")
-        size = self._size
+            raise self._game.error(f"more than {MAX_MOVES} moves in one line", self._place)
         action = size * size if move is None else move[0] * size + move[1]
-        if move is not None and self._board.color_at(action) != EMPTY:
-            raise self._refuse(f"the move at {vertex(action, size)} is on an occupied point")
-        # Ko and suicide are not checked here: files of all rule sets are read, and the game that
-        # replays them checks.
-        self._board.play_unchecked(color, action)
-        self._actions.append(action)
-        self._to_move = 1 - color
+        # Ko and suicide are not checked: files of all rule sets are read.
+        self._board.forget_ko()
+        if move is not None and not self._board.is_legal(color, action, suicide=True):
+            self._break_rules(color, action, forced=node.has_property("KO"))
+        else:
+            self._board.play_unchecked(color, action)
+            self._actions.append(action)
+            self._comments.append(_text(node, "C"))
+            self._to_move = 1 - color
+        return True
+
+    def _point(self, node: Any, name: str) -> Any:
+        """Return the point of a move, None for a pass, `_NOWHERE` with a warning if it has none."""
+        try:
+            return self._value(node, name)
+        except ValueError:
+            raw = shown(node.get_raw(name))
+        self._say(f"the line ends before {name}[{raw}], which is malformed or off the board")
+        return _NOWHERE
+
+    def _break_rules(self, color: int, action: int, *, forced: bool) -> None:
+        """Place a stone on another; the line starts behind it."""
+        if not forced:
+            self._say(f"the move at {vertex(action, self._size)} is illegal, and played")
+        stones = self._board.stones()
+        stones.reshape(-1)[action] = EMPTY
+        try:
+            board = Board.from_stones(stones)
+            board.play_unchecked(color, action)
+        except BoardError:
+            return  # the move changes nothing that can be played on
+        self._board = board
+        self._restart(1 - color)
 
     def _black_placed_handicap(self) -> bool:
         """Return whether Black's moves so far are the handicap, as old files write it."""
-        placed = len(self._start.black) + 1
+        placed, handicap = len(self._start.black) + 1, self._game.handicap
         alone = len(self._actions) == 1 and not self._start.white
-        return alone and placed == self._handicap and self._handicap > 1
+        return alone and placed == handicap and handicap > 1
 
     def _restart(self, color: int) -> None:
         flat = self._board.stones().reshape(-1)
@@ -146,56 +227,20 @@ class _LineFollower:
         # A set-up position has no ko and no prisoners.
         self._board = Board.from_stones(flat.reshape(self._size, self._size))
         self._start = Start(black, white, color)
-        self._actions = []
+        self._actions, self._comments = [], []
         self._to_move = color
 
-    def _check_single(self, node: Any) -> None:
-        both = node.has_property("B") and node.has_property("W")
-        name = "B" if node.has_property("B") else "W"
-        if both or len(node.get_raw_list(name)) > 1:
-            raise self._refuse("more than one move in a node")
 
-    def _refuse(self, cause: str) -> SgfError:
-        return SgfError(cause, source=self._source, place=self._place)
-
-
-def _malformed(node: Any, error: Exception) -> str:
-    """Return which property of a node is malformed."""
-    if isinstance(error, BoardError):
-        return str(error)
-    for name in ("AB", "AW", "AE", "PL", "B", "W"):
-        if node.has_property(name):
-            try:
-                node.get(name)
-            except ValueError:
-                return f"{name}[{shown(node.get_raw(name))}] is malformed or off the board"
-    return f"is malformed: {error}"
-
-
+_NOWHERE: Final = object()
 MAX_LINES: Final = 10_000
 """Maximum number of variations of a game."""
-
-_PRESET_NAMES: Final[Mapping[str, Preset]] = {
-    "trompt": "tromp-taylor",
-    "cgos": "tromp-taylor",
-    "chinese": "chinese",
-    "japanese": "japanese",
-    "jp": "japanese",
-    "aga": "aga",
-}
-
-
-def preset_named(rules: str) -> Preset | None:
-    """Return the preset that a value of RU names, or None if the name is unknown."""
-    word = "".join(c for c in rules.lower() if c.isalnum())
-    return next((preset for name, preset in _PRESET_NAMES.items() if word.startswith(name)), None)
 
 
 def read_file(path: Path) -> list[SgfGame]:
     """Return the games of an SGF file, at least one.
 
     Raises:
-      SgfError: the file cannot be read, exceeds a limit of `miai_go.sgf.check` or is malformed.
+      SgfError: the file cannot be read, exceeds a limit of `miai_go.sgf.check` or has no game.
     """
     return read_bytes(read_bytes_of(path), source=str(path))
 
@@ -203,14 +248,19 @@ def read_file(path: Path) -> list[SgfGame]:
 def read_bytes(data: bytes, *, source: str = "SGF") -> list[SgfGame]:
     """Return the games of SGF data, at least one. `source` names it in errors.
 
+    Games that cannot be read, such as those of backgammon, are a warning of the others.
+
     Raises:
-      SgfError: the data exceeds a limit of `miai_go.sgf.check` or is malformed.
+      SgfError: the data exceeds a limit of `miai_go.sgf.check` or has no game that can be read.
     """
-    games = []
+    games: list[SgfGame] = []
+    refused: list[SgfError] = []
     for game in read_each(data, source=source):
-        if isinstance(game, SgfError):
-            raise game
-        games.append(game)
+        (refused if isinstance(game, SgfError) else games).append(game)  # type: ignore[arg-type]
+    if not games:
+        raise refused[0]
+    for error in refused:
+        games[0].warn(str(error).removeprefix(f"{source}: "))
     return games
 
 
@@ -230,51 +280,66 @@ def board_of(file: Path, *, moves: int = 0) -> NDArray[np.int8]:
             f"has {len(line.actions)} moves, not {moves}; set --moves to fewer",
             source=str(file),
         )
-    played = GoGame(GoParameters.model_validate(game.parameters(line, komi=0.5)))
-    return game.replay(played, line, plies=moves).board.stones()
+    return game.replay(game.playable(line), line, plies=moves).board.stones()
 
 
 def read_each(data: bytes, *, source: str = "SGF") -> Iterator[SgfGame | SgfError]:
     """Yield the games of SGF data; for a game that cannot be read, yield the error.
 
     Raises:
-      SgfError: the data as a whole exceeds a limit of `miai_go.sgf.check` or is malformed.
+      SgfError: the data as a whole exceeds a limit of `miai_go.sgf.check` or has no game.
     """
-    check(data, source=source)
-    try:
-        trees = sgf_grammar.parse_sgf_collection(data)
-    except ValueError as error:
-        raise SgfError(f"is not SGF: {error}", source=source) from error
-    many = len(trees) > 1
-    # Collections name the same charset in every game; the whole data is checked once for each.
-    charsets: dict[bytes | None, str] = {}
-    for number, tree in enumerate(trees, 1):
-        named = tree.sequence[0].get("CA", [None])[0]
+    if len(data) > MAX_FILE_BYTES:
+        raise SgfError(f"larger than {MAX_FILE_BYTES} bytes; split the file", source=source)
+    text, warnings = decode(data, source=source)
+    trees = list(parse(text.encode("utf-8"), source=source))
+    for number, (tree, said) in enumerate(trees, 1):
+        place = f"game {number}" if len(trees) > 1 else ""
         try:
-            if named not in charsets:
-                charsets[named] = charset_of(data, named, source=source)
-            yield _game(tree, charsets[named], source, f"game {number}" if many else "")
+            yield _game(tree, (*warnings, *said), source, place)
         except SgfError as error:
             yield error
 
 
-def _game(tree: Any, charset: str, source: str, place: str) -> SgfGame:
+_SIZE: Final = re.compile(rb"([0-9]{1,2})(?:\s*[:xX]\s*([0-9]{1,2}))?")
+
+
+def _game(tree: Any, warnings: tuple[str, ...], source: str, place: str) -> SgfGame:
     root = tree.sequence[0]
-    kind = root.get("GM", [b"1"])[0].strip()
+    kind = root.get("GM", [b"1"])[0].strip() or b"1"
     if kind != b"1":
         raise SgfError(f"GM[{shown(kind)}] is not Go, which is GM[1]", source=source, place=place)
-    size = root.get("SZ", [b"19"])[0].strip()
-    if not (size.isdigit() and len(size) <= len("19") and 1 <= int(size) <= MAX_SIZE):
+    said = root.get("SZ", [b"19"])[0].strip()
+    sides = _SIZE.fullmatch(said or b"19")
+    if sides is None or not 1 <= int(sides[1]) <= MAX_SIZE or sides[2] not in (None, sides[1]):
         raise SgfError(
-            f"SZ[{shown(size)}] is not a board size from 1 to {MAX_SIZE}",
+            f"SZ[{shown(said)}] is not a board size from 1 to {MAX_SIZE}",
             source=source,
             place=place,
         )
+    root["SZ"] = [sides[1]]
     try:
-        parsed = sgf.Sgf_game.from_coarse_game_tree(tree, override_encoding=charset)
+        parsed = sgf.Sgf_game.from_coarse_game_tree(tree, override_encoding="utf-8")
     except (ValueError, LookupError) as error:
         raise SgfError(f"is not a game of Go: {error}", source=source, place=place) from error
-    return SgfGame(parsed, source=source, place=place)
+    game = SgfGame(parsed, source=source, place=place)
+    for warning in (*warnings, *(("SZ[] is empty; it is read as 19",) if not said else ())):
+        game.warn(warning)
+    return game
+
+
+def _text(node: Any, name: str) -> str:
+    """Return the first value of a text property; empty if it has none."""
+    if not node.has_property(name):
+        return ""
+    node.set_raw(name, node.get_raw(name))
+    text = node.get(name)
+    return text if isinstance(text, str) else ""
+
+
+_KOMI: Final = re.compile(r"([-+]?[0-9]{1,4})(?:[.,]([0-9]{1,4}))?\s*(\D*)")
+_HANDICAP: Final = re.compile(r"([0-9]{1,3})\b.*", re.DOTALL)
+_MAX_WARNINGS: Final = 100
 
 
 class SgfGame:
@@ -283,23 +348,21 @@ class SgfGame:
     Attributes:
       source, place: the file, and the game in it.
       size: points on a side.
-      komi: KM, points; None if it is missing.
-      handicap: HA, stones; 0 if it is missing.
+      komi: KM, points; None if it is missing or no number.
+      handicap: HA, stones; 0 if it is missing or no number.
       rules: RU as written; empty if it is missing.
       black, white: PB and PW, the players' names.
       black_rank, white_rank: BR and WR as written.
       result: RE as written.
-
-    Raises:
-      SgfError: a property of the root is malformed.
     """
 
     def __init__(self, parsed: Any, *, source: str = "SGF", place: str = "") -> None:
         self._parsed = parsed
+        self._warnings: dict[str, None] = {}
         self.source = source
         self.place = place
         self.size: int = parsed.get_size()
-        self.komi = self._real("KM")
+        self.komi = self._komi()
         self.handicap = self._handicap()
         self.rules = self._text("RU")
         self.black = self._text("PB")
@@ -313,11 +376,21 @@ class SgfGame:
         """The first node, a `Tree_node` of sgfmill."""
         return self._parsed.get_root()
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was wrong so far, and what was made of it."""
+        return tuple(self._warnings)
+
+    def warn(self, cause: str) -> None:
+        """Add a warning."""
+        if len(self._warnings) < _MAX_WARNINGS:
+            self._warnings[cause] = None
+
     def main_line(self) -> SgfLine:
         """Return the main line: the first variation throughout.
 
         Raises:
-          SgfError: a set-up or a move is impossible on the board.
+          SgfError: the line is too long.
         """
         return next(self._follow(first_only=True))
 
@@ -325,7 +398,7 @@ class SgfGame:
         """Yield every variation, from the root to its end, in the file's order.
 
         Raises:
-          SgfError: a set-up or a move is impossible, or there are more than `MAX_LINES` variations.
+          SgfError: a line is too long, or there are more than `MAX_LINES` variations.
         """
         for number, line in enumerate(self._follow(first_only=False)):
             if number == MAX_LINES:
@@ -341,9 +414,9 @@ class SgfGame:
             pending += children
         return count
 
-    def preset(self) -> Preset | None:
-        """Return the preset that RU names, or None if the name is unknown."""
-        return preset_named(self.rules)
+    def stated_result(self) -> StatedResult | None:
+        """Return the result that RE states; None if it states none that can be read."""
+        return result_of(self.result)
 
     def parameters(self, line: SgfLine | None = None, **overrides: Any) -> dict[str, Any]:
         """Return parameters for ``load_game("go")`` of the game in which `line` was played.
@@ -354,21 +427,50 @@ class SgfGame:
         Args:
           line: by default the main line.
           overrides: parameters that replace those of the file.
-
-        Raises:
-          SgfError: the komi is out of range or not a multiple of 0.5.
         """
         line = line or self.main_line()
         values: dict[str, Any] = {"board_size": self.size, **_start_values(line.start, self)}
-        if preset := self.preset():
-            values["rules"] = preset
-        if self.komi is not None and "komi" not in overrides:
-            if abs(self.komi) > MAX_KOMI or self.komi % 0.5:
-                raise self.error(
-                    f"komi {self.komi:g} is not a multiple of 0.5 up to {MAX_KOMI:g}; set komi"
-                )
+        if known := rule_set_named(self.rules):
+            values |= known.parameters()
+            if known.lacks:
+                self.warn(f"RU[{known.name}]: the game here has not {known.lacks}")
+        elif self.rules:
+            self.warn(f"RU[{self.rules[:40]}] is unknown here; the rules are those of {_UNSAID}")
+        if self.komi is not None:
             values["komi"] = self.komi
         return {**values, **overrides}
+
+    def playable(self, line: SgfLine | None = None, **overrides: Any) -> GoGame:
+        """Return the game of `parameters`, in which the whole line can be played.
+
+        Where the rules forbid a move or are over before the last, they are relaxed, with a
+        warning: play went on under others, or by agreement.
+
+        Raises:
+          SgfError: no rules allow the line.
+        """
+        line = line or self.main_line()
+        values = self.parameters(line, **overrides)
+        passes = self.size**2
+        runs = [len(list(run)) for action, run in groupby(line.actions) if action == passes]
+        if line.actions and line.actions[-1] == passes:
+            runs.pop()
+        if max(runs, default=0) > 1:
+            self.warn(f"play goes on after {max(runs)} passes")
+            values["passes"] = max(runs) + 1
+        if len(line.actions) >= default_max_moves(self.size):
+            values["max_moves"] = len(line.actions) + 1
+        for said, relaxed in _RELAXED:
+            game = GoGame(GoParameters.model_validate({**values, **relaxed}))
+            try:
+                self.replay(game, line)
+            except SgfError as error:
+                refused = error
+            else:
+                if said:
+                    self.warn(said)
+                return game
+        raise refused
 
     def replay(self, game: GoGame, line: SgfLine, *, plies: int | None = None) -> GoState:
         """Return the state after a line, played by the rules of `game`.
@@ -404,14 +506,14 @@ class SgfGame:
 
     def _follow(self, *, first_only: bool) -> Iterator[SgfLine]:
         """Yield the lines depth first, copying the position only where the game branches."""
-        follower = _LineFollower(self.size, self.source, self.place, handicap=self.handicap)
+        follower = _LineFollower(self)
         pending = [(self._parsed.get_root(), follower)]
         number = 0
         while pending:
             node, follower = pending.pop()
             number += 1
-            follower.take(node, number)
-            children = node[:1] if first_only else node[:]
+            goes_on = follower.take(node, number)
+            children = [] if not goes_on else node[:1] if first_only else node[:]
             if not children:
                 yield follower.line()
             for child in reversed(children[1:]):
@@ -420,29 +522,61 @@ class SgfGame:
                 pending.append((children[0], follower))
 
     def _text(self, name: str) -> str:
-        text = self._value(name)
-        return text if isinstance(text, str) else ""
+        if self.root.has_property(name) and len(self.root.get_raw_list(name)) > 1:
+            self.warn(f"{name} is given twice, of which the first is read")
+        return _text(self.root, name)
 
-    def _real(self, name: str) -> float | None:
-        value = self._value(name)
-        return float(value) if isinstance(value, float) else None
-
-    def _handicap(self) -> int:
-        value = self._value("HA")
-        if value is None:
-            return 0
-        if not isinstance(value, int) or not 0 <= value < self.size * self.size:
-            raise self.error(f"HA[{value}] is not a handicap of a {self.size}x{self.size} board")
-        return value
-
-    def _value(self, name: str) -> Any:
-        root = self._parsed.get_root()
+    def _number(self, name: str) -> str | None:
+        """Return the text of a property that should be a number; None if it has none."""
+        root = self.root
         if not root.has_property(name):
             return None
-        try:
-            return root.get(name)
-        except ValueError as error:
-            raise self.error(f"{name}[{shown(root.get_raw(name))}] is malformed") from error
+        text: str = root.get_raw(name).decode("utf-8", "replace").strip()
+        if not text:
+            self.warn(f"{name}[] is empty")
+        return text or None
+
+    def _komi(self) -> float | None:
+        """Return KM in points, also where servers write it in zi, or in hundredths."""
+        text = self._number("KM")
+        if text is None:
+            return None
+        found = _KOMI.fullmatch(text)
+        if found is None:
+            self.warn(f"KM[{text[:40]}] is no number, and left out")
+            return None
+        komi, unit = float(f"{found[1]}.{found[2] or 0}"), found[3]
+        if abs(komi) >= 100 and not found[2]:  # Fox
+            komi /= 100
+        if (komi % 0.5 == 0.25 and abs(komi) < 5) or unit.lower().startswith(("zi", "子")):
+            komi *= 2
+        if abs(komi) > MAX_KOMI or komi % 0.5:
+            self.warn(f"KM[{text[:40]}] is no multiple of 0.5 up to {MAX_KOMI:g}, and left out")
+            return None
+        if unit or (found[2] and "," in text) or abs(komi) != abs(float(text)):
+            self.warn(f"KM[{text[:40]}] is read as {komi:g}")
+        return komi
+
+    def _handicap(self) -> int:
+        text = self._number("HA")
+        found = text and _HANDICAP.fullmatch(text)
+        if found and int(found[1]) < self.size**2:
+            return int(found[1])
+        if text:
+            self.warn(f"HA[{text[:40]}] is not a handicap of a {self.size}x{self.size} board")
+        return 0
+
+
+_UNSAID: Final = "Tromp and Taylor"
+_RELAXED: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
+    ("", {}),
+    ("a position is repeated, which its rules forbid or which ends the game", {"ko": "none"}),
+    ("a move is suicide, which its rules forbid", {"suicide": True}),
+    (
+        "positions are repeated and a move is suicide, which its rules forbid",
+        {"ko": "none", "suicide": True},
+    ),
+)
 
 
 def _start_values(start: Start, game: SgfGame) -> dict[str, Any]:
@@ -487,6 +621,8 @@ class SgfOpenings:
         return [Opening(actions) for actions in dict.fromkeys(lines)]
 
     def _opening(self, game: SgfGame, line: SgfLine) -> tuple[int, ...]:
+        if line.faults:
+            raise game.error(f"{line.faults[0]}; mend the file", "")
         state = game.replay(self.game, line, plies=self.parameters.plies)
         if state.is_terminal():
             raise game.error("the opening ends the game; shorten it, or set plies", line.place)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Final
@@ -12,7 +12,7 @@ from sgfmill import sgf
 from miai import __version__
 from miai.errors import MiaiError, RecordError
 from miai.parameters import build_parameters
-from miai.plain import Json
+from miai.plain import Json, one_line
 from miai.playing.replay import record_of_actions
 from miai.record import GameRecord, MoveRecord, PlayerRecord, Termination
 from miai.values import Evaluation, ValueUnit
@@ -21,15 +21,11 @@ from miai_go.rules.coordinates import vertex
 from miai_go.rules.game import GoGame, GoState, Phase, Start
 from miai_go.rules.game_parameters import GoParameters, Rules
 from miai_go.sgf.reading import SgfGame, read_bytes
+from miai_go.sgf.results import StatedResult
+from miai_go.sgf.rule_sets import NAMES
 
 APPLICATION: Final = "miai"
 
-_RULE_NAMES: Final = {
-    "tromp-taylor": "Tromp-Taylor",
-    "chinese": "Chinese",
-    "japanese": "Japanese",
-    "aga": "AGA",
-}
 _PLACES: Final = "BW"
 _LONGEST_NAME, _LONGEST_COMMENT = 200, 2000  # that are read, in characters
 _COLORS: Final = "bw"
@@ -108,62 +104,94 @@ class SgfRecords:
         """Return the main lines of the games of a file.
 
         A game that sets up stones in the middle, or in which a player moves twice, begins after
-        that. Dead stones are not agreed on again. A record's `detail` says how many variations
-        were left out.
+        that. Who won is what the file states; where two passes end the game, and stones are counted
+        as they lie, a count that differs is a warning. The tag `warnings` of a record lists what
+        was wrong in the file, and its `detail` says how many variations were left out.
 
         Raises:
-          RecordError: the file is malformed, exceeds a limit, or a move is illegal by its rules.
+          RecordError: the file exceeds a limit, or has no game that can be read.
         """
+        records: list[GameRecord] = []
+        refused: list[Exception] = []
         try:
-            return [_record(game) for game in read_bytes(data, source=source)]
+            for game in read_bytes(data, source=source):
+                try:
+                    records.append(_record(game))
+                except (MiaiError, ValueError) as error:
+                    refused.append(error)
+            if not records:
+                raise refused[0]
         except (MiaiError, ValueError) as error:
             if isinstance(error, RecordError):
                 raise
             text = str(error)
             text = text if text.startswith(source) else f"{source}: {text}"
             raise RecordError(text) from error
+        for each in refused:
+            said = one_line(str(each)).removeprefix(f"{source}: ")
+            records[0].tags = {"warnings": [*_warnings(records[0]), said]}
+        return records
 
 
-_RESULT: Final = re.compile(r"\s*([BW])\+([A-Za-z]?)")
-_LOSSES: Final = {"r": Termination.RESIGNATION, "t": Termination.TIME, "f": Termination.PROTOCOL}
+_LOSSES: Final = {
+    "resignation": Termination.RESIGNATION,
+    "time": Termination.TIME,
+    "forfeit": Termination.PROTOCOL,
+}
 
 
 def _record(file: SgfGame) -> GameRecord:
     """Return the main line of a game. Raises `MiaiError`."""
     line = file.main_line()
-    values = {**file.parameters(line), "dead_stones": "none"}
-    game = GoGame(build_parameters(GoParameters, values, where="the file's rules"))
-    file.replay(game, line)  # its errors name the move
+    game = file.playable(line, dead_stones="none")
+    stated = file.stated_result()
+    state = file.replay(game, line)
+    if state.is_terminal() and not _is_end(state, stated):
+        if stated is not None and stated.by == "points":
+            counted = state.result_to_string()
+            file.warn(f"RE[{file.result}] is not {counted}, the count of the stones as they lie")
+        # The rules do not say who won: they would need another pass.
+        open_end = {"passes": max(2, state.passes + 1), "repetition": "allowed"}
+        game = file.playable(line, dead_stones="none", **open_end)
     names = [file.black or "Black", file.white or "White"]
-    found = _RESULT.match(file.result)
-    loser, reason = None, Termination.RESIGNATION
-    if found is not None and found[2]:
-        loser, reason = _PLACES.index(found[1]) ^ 1, _LOSSES.get(found[2].lower(), reason)
+    loser, reason, returns = None, Termination.RESIGNATION, None
+    if stated is not None and stated.by in _LOSSES and stated.winner is not None:
+        loser, reason = 1 - stated.winner, _LOSSES[stated.by]
+    elif stated is not None:
+        returns = (stated.sign, -stated.sign)
     said = [f"the file gives {clean_text(file.result)[:60]}"] if file.result else []
     if left_out := file.count_variations() - 1:
         said.append(f"{left_out} variation{'s' * (left_out > 1)} of the file left out")
-    return record_of_actions(
+    record = record_of_actions(
         game,
         line.actions,
         players=[clean_text(name)[:_LONGEST_NAME] for name in names],
         loser=loser,
         reason=reason,
+        returns=returns,
         detail=", ".join(said),
-        statistics=_comments(file, len(line.actions)),
+        statistics=[_statistics(comment) for comment in line.comments],
     )
+    if file.warnings:
+        record.tags = {"warnings": [clean_text(warning) for warning in file.warnings]}
+    return record
 
 
-def _comments(file: SgfGame, count: int) -> list[dict[str, Json]]:
-    """Return the comments of the last moves of the main line."""
-    comments: list[dict[str, Json]] = []
-    node = file.root
-    while True:
-        if node.get_move()[0] is not None:
-            text = clean_text(node.get("C"))[:_LONGEST_COMMENT] if node.has_property("C") else ""
-            comments.append({"comment": text} if text.strip() else {})
-        if not len(node):
-            return comments[len(comments) - count :]
-        node = node[0]
+def _warnings(record: GameRecord) -> list[Json]:
+    warnings = record.tags.get("warnings")
+    return warnings if isinstance(warnings, list) else []
+
+
+def _is_end(state: GoState, stated: StatedResult | None) -> bool:
+    """Return whether the count at the end of a game is the result that its file states."""
+    if stated is None or stated.by in _LOSSES or state.returns()[BLACK] != stated.sign:
+        return False
+    return math.isnan(stated.margin) or stated.margin == state.score().margin
+
+
+def _statistics(comment: str) -> dict[str, Json]:
+    text = clean_text(comment)[:_LONGEST_COMMENT]
+    return {"comment": text} if text.strip() else {}
 
 
 def state_to_sgf(state: GoState, *, black: str = "", white: str = "") -> str:
@@ -194,7 +222,7 @@ def game_file(game: GoGame, start: Start | None = None) -> Any:
     root = file.get_root()
     root.set("AP", (APPLICATION, __version__))
     root.set("KM", game.rules.komi)
-    root.set("RU", _RULE_NAMES[game.parameters.rules])
+    root.set("RU", NAMES[game.parameters.rules])
     handicap = game.parameters.handicap_stones if position == game.start else 0
     if handicap > 1:
         root.set("HA", handicap)

@@ -7,6 +7,7 @@ player, in nats, beside equal weights and the weights by value.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -50,14 +51,30 @@ def require_torch() -> None:
 def read_histories(paths: Iterable[Path]) -> Iterator[History]:
     """Yield the games of histories, and of all ``*.json`` files in folders.
 
+    Files in folders that cannot be read are left out; a warning on standard error names the first.
+
     Raises:
-      RecordError: one cannot be read, or a folder has none.
+      RecordError: one that is named cannot be read, or none of a folder.
     """
     for path in paths:
-        files = sorted(path.rglob("*.json")) if path.is_dir() else [path]
-        if not files:
-            raise RecordError(f"{path}: has no histories of reconchess (*.json)")
-        yield from map(read_history, files)
+        if not path.is_dir():
+            yield read_history(path)
+            continue
+        refused, found = [], 0
+        for file in sorted(path.rglob("*.json")):
+            try:
+                history = read_history(file)
+            except RecordError as error:
+                refused.append(error)
+                continue
+            found += 1
+            yield history
+        if not found:
+            missing = RecordError(f"{path}: has no histories of reconchess (*.json)")
+            raise refused[0] if refused else missing
+        if refused:
+            left_out = f"{len(refused)} of {len(refused) + found} histories are left out"
+            print(f"{path}: {left_out}, the first: {refused[0]}", file=sys.stderr)
 
 
 # -- examples --------------------------------------------------------------------------------------

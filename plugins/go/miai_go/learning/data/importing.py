@@ -36,7 +36,9 @@ from miai_go.rules.game_parameters import MAX_KOMI, MAX_MOVES
 from miai_go.rules.scoring import area_score
 from miai_go.rules.sizes import BoardSizes, sizes_of
 from miai_go.sgf.check import SgfError
-from miai_go.sgf.reading import SgfGame, preset_named, read_bytes
+from miai_go.sgf.reading import SgfGame, read_each
+from miai_go.sgf.results import result_of
+from miai_go.sgf.rule_sets import RULE_SETS, rule_set_named
 from miai_go.sgf.sources import SGF, files_of
 
 # Reading
@@ -62,10 +64,10 @@ _MOVES = re.compile(_MOVE, re.DOTALL)
 _HEADS = re.compile(rb"([A-Z]++)(" + _VALUES + rb")", re.DOTALL)
 _PLAIN = re.compile(rb"[^\\\[\]\r\n]*+")
 _SIZE = re.compile(rb"[1-9][0-9]?")
-_KOMI = re.compile(rb"-?[0-9]{1,3}(?:\.[0-9]{1,4})?")
+# What needs an interpretation, such as 375, is left to the reader.
+_KOMI = re.compile(rb"-?[0-9]{1,2}(?:\.[05]0{0,3})?")
 
-_ANY_BYTES: Final = frozenset({b"ISO-8859-1", b"iso-8859-1", b"latin-1"})
-_UNICODE: Final = frozenset({b"UTF-8", b"utf-8", b"UTF8", b"utf8"})
+_UNICODE: Final = frozenset({None, b"UTF-8", b"utf-8", b"UTF8", b"utf8"})
 _READ: Final = (b"RU", b"RE", b"BR", b"WR")
 
 
@@ -88,7 +90,7 @@ def scan(data: bytes, source: str = "SGF") -> ReadGame | None:
     if actions is None or len(actions) > MAX_MOVES:
         return None
     texts = {name: head.get(name, b"").decode("ascii", "replace") for name in _READ}
-    result, margin = result_of(texts[b"RE"])
+    result, margin = _stated(texts[b"RE"])
     return ReadGame(
         source=source,
         komi=None if komi is None else float(komi),
@@ -121,9 +123,9 @@ def _head(root: bytes) -> dict[bytes, bytes] | None:
 
 
 def _is_text(data: bytes, charset: bytes | None) -> bool:
-    """Return whether the data is certainly text in its charset."""
-    if charset is None or charset in _ANY_BYTES:
-        return True
+    """Return whether the data is certainly text in its charset, and brackets are brackets."""
+    if data.isascii():
+        return b"\x1b" not in data
     if charset not in _UNICODE:
         return False
     try:
@@ -163,9 +165,6 @@ def _names(size: int) -> dict[bytes, int]:
     return names
 
 
-_RESULT = re.compile(r"(?P<winner>[BbWw])(?:lack|hite)?\+(?P<how>.*)", re.DOTALL)
-_POINTS = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,4})?")
-_DRAWS: Final = frozenset({"0", "draw", "jigo", "b+0", "w+0", "b+0.0", "w+0.0"})
 _NUMBER = re.compile(r"(-?[0-9]{1,5}(?:\.[0-9]{1,3})?)\??")
 
 
@@ -198,25 +197,25 @@ class ReadGame:
 def read_games(data: bytes, source: str) -> Iterator[ReadGame | SgfError]:
     """Yield the main lines of the games of SGF data; an error in place of each bad game."""
     plain = scan(data, source)
-    if plain is not None:
+    if plain is not None and plain.game.legal_moves() == len(plain.game.moves):
         yield plain
         return
     try:
-        games = read_bytes(data, source=source)
+        for game in read_each(data, source=source):
+            try:
+                yield game if isinstance(game, SgfError) else from_sgf(game)
+            except SgfError as error:
+                yield error
     except SgfError as error:
         yield error
-        return
-    for game in games:
-        try:
-            yield from_sgf(game)
-        except SgfError as error:
-            yield error
 
 
 def from_sgf(game: SgfGame) -> ReadGame:
-    """Return the main line of a game. Raises `SgfError`."""
+    """Return the main line of a game. Raises `SgfError`, also where its moves are in doubt."""
     line = game.main_line()
-    result, margin = result_of(game.result)
+    if line.faults:
+        raise game.error(line.faults[0], "")
+    result, margin = _stated(game.result)
     return ReadGame(
         source=": ".join(part for part in (game.source, game.place) if part),
         komi=game.komi,
@@ -364,21 +363,12 @@ _Visits = Annotated[int, Field(strict=True, ge=0, le=10**9)]
 _VISITS: Final = TypeAdapter(list[tuple[_Visits, _Visits]])
 
 
-def result_of(text: str) -> tuple[int, float]:
-    """Return the result that RE states, and Black's margin in points, nan if unknown.
-
-    >>> result_of("W+3.5"), result_of("Draw")
-    ((-1, -3.5), (0, 0.0))
-    """
-    text = text.strip()
-    if text.lower() in _DRAWS:
-        return DRAWN, 0.0
-    match = _RESULT.fullmatch(text)
-    if match is None:
+def _stated(text: str) -> tuple[int, float]:
+    """Return the result that RE states, and Black's margin in points, nan if unknown."""
+    stated = result_of(text)
+    if stated is None:
         return UNKNOWN, float("nan")
-    result = BLACK_WON if match["winner"] in "Bb" else WHITE_WON
-    how = match["how"].strip()
-    return result, result * float(how) if _POINTS.fullmatch(how) else float("nan")
+    return (DRAWN, BLACK_WON, WHITE_WON)[stated.sign], stated.margin
 
 
 def rating_of(rank: str) -> float:
@@ -435,10 +425,9 @@ class GameFilters(Parameters):
     @classmethod
     def _are_rules(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         for name in names:
-            if preset_named(name) is None:
-                raise ValueError(
-                    f"unknown rules {name!r}; use tromp-taylor, chinese, japanese or aga"
-                )
+            if rule_set_named(name) is None:
+                known = ", ".join(rules.name for rules in RULE_SETS)
+                raise ValueError(f"unknown rules {name!r}; known are {known}")
         return names
 
     @model_validator(mode="after")
@@ -473,8 +462,6 @@ class GameFilters(Parameters):
         komi = self.default_komi if komi is None else komi
         if komi is None:
             return "no komi"
-        if abs(komi) > MAX_KOMI or komi % 0.5:
-            return "komi not a multiple of 0.5"
         return None if self.komi_min <= komi <= self.komi_max else "another komi"
 
     def _players_refuse(self, game: ReadGame) -> str | None:
@@ -487,9 +474,7 @@ class GameFilters(Parameters):
             for rank in (rank_of(game.black_rank), rank_of(game.white_rank)):
                 if rank is None or minimum is None or rank < minimum:
                     return "rank too low or unknown"
-        if self.rules and preset_named(game.rules) not in {
-            preset_named(name) for name in self.rules
-        }:
+        if self.rules and rule_set_named(game.rules) not in map(rule_set_named, self.rules):
             return "other rules"
         return None
 
