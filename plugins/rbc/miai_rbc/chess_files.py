@@ -330,7 +330,7 @@ def pgn_text(path: Path) -> str:
 
 
 _INDENTED_TAG: Final = re.compile(r"^[ \t]+\[(?=[A-Za-z]\w* +\")", re.MULTILINE)
-_EMPTY_LINES: Final = re.compile(r"(\"[ \t]*\][ \t]*\n)(?:[ \t]*\n){2,}(?=[^\s\[])")
+_EMPTY_LINES: Final = re.compile(r"(\"[ \t]*\][ \t]*\n)(?:[ \t]*\n){2,}(?=[ \t]*[^\s\[])")
 
 
 def decoded(content: bytes, *, source: str) -> str:

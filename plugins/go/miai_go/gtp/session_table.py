@@ -236,7 +236,7 @@ def load_sgf(table: SessionTable, path: Path, *, before: int | None = None) -> N
         if line.faults:
             raise game.error(line.faults[0], "")
         actions = line.actions if before is None else line.actions[: max(before - 1, 0)]
-        table.replace(game.parameters(line), actions)
+        table.replace(game.playable_parameters(line), actions)
     except SgfError as error:
         raise GtpError(f"cannot load file: {error}") from error
     except MiaiError as error:

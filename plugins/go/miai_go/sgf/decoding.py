@@ -19,12 +19,16 @@ import webencodings
 
 from miai_go.sgf.check import SgfError, shown
 
-_LABEL: Final = re.compile(rb"(?<![A-Za-z])CA[ \t\r\n]*\[([^\]]*)\]")
+_LABEL: Final = re.compile(rb"(?<![A-Za-z])CA[ \t\r\n]{0,9}\[([^\[\]]{0,40})\]")
+_GAME: Final = re.compile(
+    rb"\([ \t\r\n]{0,99};[ \t\r\n]{0,99}(?=(?:GM|FF|SZ|CA|AP|PB|PW|EV|DT|KM|RU)[ \t\r\n]{0,9}\[)"
+)
 _NOT_ASCII: Final = re.compile(rb"[\x80-\xff]")
 _UNKNOWN: Final = "\N{REPLACEMENT CHARACTER}"
 _NO_CHARSETS: Final = frozenset({"replacement", "x-user-defined", "utf-16-le", "utf-16-be"})
 _PAGE: Final = re.compile(r"(?:windows|ms|cp|ibm)[-_]?([0-9]{3,5})")
-_MOSTLY: Final = 0.2
+_MAX_WARNINGS: Final = 20
+_MOSTLY: Final = 0.34
 """Share of characters beyond ASCII that may be wrong before the label is taken to be wrong."""
 
 
@@ -68,47 +72,54 @@ def decode(data: bytes, *, source: str) -> tuple[str, tuple[str, ...]]:
         cause = "contains a null byte, so it is binary or UTF-16; save it as UTF-8"
         raise SgfError(cause, source=source, place=f"line {line}")
     if data.startswith(codecs.BOM_UTF8):
-        data = data[len(codecs.BOM_UTF8) :]
-    parts = [_decode_part(part, label) for part, label in _parts(data)]
+        return data.decode("utf-8-sig", "replace"), ()
+    parts = [_decode_part(part) for part in _games(data)]
     warnings = dict.fromkeys(warning for _, said in parts for warning in said)
-    return "".join(text for text, _ in parts), tuple(warnings)
+    return "".join(text for text, _ in parts), tuple(warnings)[:_MAX_WARNINGS]
 
 
-def _parts(data: bytes) -> Iterator[tuple[bytes, bytes | None]]:
-    """Yield the data with its label, in parts where games of a collection name several."""
-    begin, label = 0, None
-    for found in _LABEL.finditer(data):
-        if label is None:
-            label = found[1]
-        elif found[1] != label:
-            # A round bracket is never the second byte of a character; here the game begins.
-            cut = data.rfind(b"(", begin, found.start())
-            if cut > begin:
-                yield data[begin:cut], label
-                begin, label = cut, found[1]
-    yield data[begin:], label
+def _games(data: bytes) -> Iterator[bytes]:
+    """Yield the parts of a collection that begin like games: each may name its own charset."""
+    begin = 0
+    for found in _GAME.finditer(data):
+        if found.start() > begin:
+            yield data[begin : found.start()]
+            begin = found.start()
+    yield data[begin:]
 
 
-def _decode_part(data: bytes, label: bytes | None) -> tuple[str, list[str]]:
+def _decode_part(data: bytes) -> tuple[str, list[str]]:
+    found = _LABEL.search(data)
+    label = found[1] if found else None
     named = None if label is None else charset_named(label.decode("ascii", "replace"))
+    if b"\x1b$" in data and data.isascii():
+        named = "iso2022_jp"
     if named == "iso2022_jp" or data.isascii():
         return data.decode(named or "ascii", "replace"), []
-    for charset in dict.fromkeys((named or "utf-8", "utf-8")):
-        try:
-            return data.decode(charset), [] if charset == (named or "utf-8") else [
-                _not(label, charset)
-            ]
-        except UnicodeDecodeError:
-            pass
-    if named is not None:
-        text = data.decode(named, "replace")
-        wrong, beyond = text.count(_UNKNOWN), sum(not c.isascii() for c in text)
-        if wrong <= max(1, _MOSTLY * beyond):
-            s = "s" * (wrong > 1)
-            name = shown(label or b"")
-            return text, [f"{wrong} character{s} cannot be read in the charset CA[{name}]"]
+    if (text := _as_unicode(data, named)) is not None:
+        return text, [] if named in (None, "utf-8") else [_not(label, "utf-8")]
+    charset = named or "utf-8"
+    text = data.decode(charset, "replace")
+    wrong, beyond = text.count(_UNKNOWN), sum(not c.isascii() for c in text)
+    if wrong == 0 and named is not None:
+        return text, []
+    if wrong <= max(named is not None, _MOSTLY * beyond):
+        s = "s" * (wrong > 1)
+        said = f"the charset CA[{shown(label or b'')}]" if named is not None else charset
+        return text, [f"{wrong} character{s} cannot be read in {said}"]
     guessed = likeliest_charset(data)
     return data.decode(guessed, "replace"), [_not(label, guessed)]
+
+
+def _as_unicode(data: bytes, named: str | None) -> str | None:
+    """Return the text if it is UTF-8, whatever charset is named."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    # A few characters of two bytes may be UTF-8 by chance.
+    likely = named not in _SCRIPTS or any(c >= "\u0800" for c in text)
+    return text if likely else None
 
 
 def _not(label: bytes | None, guessed: str) -> str:
@@ -133,9 +144,15 @@ def charset_named(label: str) -> str | None:
             return None
         found = webencodings.lookup(name.replace("_", "-"))
         if found is None:  # code pages are text; what else Python knows may be zlib
-            return name if number else None
+            return name if number and _is_ascii(name) else None
     name = found.codec_info.name
     return None if name in _NO_CHARSETS else "gb18030" if name == "gbk" else name
+
+
+def _is_ascii(name: str) -> bool:
+    """Return whether brackets and letters are bytes of ASCII, which EBCDIC has elsewhere."""
+    letters = bytes(range(32, 127))
+    return letters.decode(name, "replace") == letters.decode("ascii")
 
 
 def likeliest_charset(data: bytes) -> str:

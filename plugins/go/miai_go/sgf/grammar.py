@@ -31,10 +31,13 @@ _TOKEN: Final = re.compile(
     re.DOTALL,
 )
 _SPACE: Final = rb"[ \t\r\n]*"
-# As sgfmill has it; else without the first semicolon; else without the bracket before it, too.
-_STARTS: Final = tuple(
-    re.compile(_SPACE.join(parts))
-    for parts in ((rb"\(", rb"(?=;)"), (rb"\(", rb"(?=[A-Z]{1,2}", rb"\[)"), (rb"^", rb"(?=;)"))
+# As sgfmill has it; or without the first semicolon, or at the start without the bracket, too.
+_PROPERTY: Final = rb"[A-Z]{1,2}" + _SPACE + rb"\["
+_START: Final = re.compile(
+    rb"\(" + _SPACE + rb"(?=;|" + _PROPERTY + rb")|\A" + _SPACE + rb"(?=;|" + _PROPERTY + rb")"
+)
+_NEXT_GAME: Final = re.compile(
+    rb"\(" + _SPACE + rb";" + _SPACE + rb"(?:GM|FF|CA|SZ|AP)" + _SPACE + rb"\["
 )
 _MAX_WARNINGS: Final = 20  # of one game
 
@@ -45,29 +48,50 @@ def parse(data: bytes, *, source: str) -> Iterator[tuple[Any, tuple[str, ...]]]:
     Raises:
       SgfError: a limit of `miai_go.sgf.check` is exceeded, or there is no game.
     """
-    start = next((start for start in _STARTS if start.search(data)), None)
-    if start is None:
-        raise SgfError("is not SGF: no SGF data found", source=source)
+    lines = _Lines(data)
     counts: dict[str, int] = {}
-    position = 0
-    while found := start.search(data, position):
-        game = _Game(data, source, counts)
+    found = _START.search(data)
+    if found is None:
+        raise SgfError("is not SGF: no SGF data found", source=source)
+    while found:
+        game = _Game(data, source, counts, lines)
         position = game.parse(found.end())
+        found = _START.search(data, position)
+        between = data[position : found.start() if found else None]
+        if b";" in between and b"[" in between:
+            game.warn("what follows its last ')' is left out", position)
         yield game.tree, tuple(game.warnings)
+
+
+class _Lines:
+    """Counts the lines of data up to positions, most of which ascend."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._position, self._line = 0, 1
+
+    def at(self, position: int) -> int:
+        if position < self._position:
+            self._position, self._line = 0, 1
+        self._line += self._data.count(b"\n", self._position, position)
+        self._position = position
+        return self._line
 
 
 class _Game:
     """Parses one game. The data's nodes and values are counted in `counts`."""
 
-    def __init__(self, data: bytes, source: str, counts: dict[str, int]) -> None:
+    def __init__(self, data: bytes, source: str, counts: dict[str, int], lines: _Lines) -> None:
         self.tree: Any = Coarse_game_tree()
         self.warnings: dict[str, None] = {}
         self._data = data
         self._source = source
         self._counts = counts
+        self._lines = lines
         self._stack = [self.tree]
         self._node: dict[str, list[bytes]] | None = None
         self._name = ""
+        self._warned = 0
 
     def parse(self, position: int) -> int:
         """Parse from behind the game's first bracket; return where the game ends."""
@@ -80,11 +104,14 @@ class _Game:
                 self._add_value(token)
                 continue
             self._end_property(token)
+            if token[0] == b"(" and _NEXT_GAME.match(self._data, token.start()):
+                position = token.start()
+                break
             self._take_mark(token)
             if not self._stack:
                 return position
         if self._stack:
-            self._warn(
+            self.warn(
                 f"{len(self._stack)} of its '(' are not closed; it may be cut short", position
             )
         while self._stack:
@@ -99,13 +126,13 @@ class _Game:
         elif token[0] == b")":
             self._end_variation()
         else:
-            self._warn("a ']' without its '['", token.start())
+            self.warn("a ']' without its '['", token.start())
 
     def _begin_node(self, token: re.Match[bytes]) -> None:
         self._count("nodes", MAX_NODES, token)
         tree = self._stack[-1]
         if tree.children:
-            self._warn("a node behind the variations is one, too", token.start())
+            self.warn("a node behind variations is read as one more", token.start())
             tree.children.append(Coarse_game_tree())
             tree = self._stack[-1] = tree.children[-1]
         self._node = {}
@@ -140,7 +167,7 @@ class _Game:
 
     def _end_property(self, token: re.Match[bytes]) -> None:
         if self._name and (self._node is None or self._name not in self._node):
-            self._warn(f"{self._name} without a value", token.start())
+            self.warn(f"{self._name} without a value", token.start())
         self._name = ""
 
     def _add_value(self, token: re.Match[bytes]) -> None:
@@ -150,12 +177,14 @@ class _Game:
             cause = f"a property value longer than {MAX_VALUE_BYTES} bytes"
             raise self._error(cause, token.start())
         if not token["end"]:
-            self._warn("a property value's '[' is not closed; it may be cut short", token.start())
+            self.warn("a property value's '[' is not closed; it may be cut short", token.start())
         elif not self._name:
-            self._warn(f"the value [{shown(value)}] has no name", token.start())
+            self.warn(f"the value [{shown(value)}] has no name", token.start())
         else:
+            if self._name != "C" and (b";B[" in value or b";W[" in value):
+                self.warn(f"{self._name} holds moves: its ']' may be missing", token.start())
             if self._node is None:
-                self._warn("a node without its ';'", token.start())
+                self.warn("a node without its ';'", token.start())
                 self._begin_node(token)
                 assert self._node is not None
             self._node.setdefault(self._name, []).append(value)
@@ -165,12 +194,10 @@ class _Game:
         if self._counts[what] > limit:
             raise self._error(f"more than {limit} {what}; split the file", token.start())
 
-    def _warn(self, cause: str, position: int) -> None:
-        if len(self.warnings) < _MAX_WARNINGS:
-            self.warnings[f"line {self._line(position)}: {cause}"] = None
-
-    def _line(self, position: int) -> int:
-        return self._data.count(b"\n", 0, position) + 1
+    def warn(self, cause: str, position: int) -> None:
+        self._warned += 1
+        if self._warned <= _MAX_WARNINGS:
+            self.warnings[f"line {self._lines.at(position)}: {cause}"] = None
 
     def _error(self, cause: str, position: int) -> SgfError:
-        return SgfError(cause, source=self._source, place=f"line {self._line(position)}")
+        return SgfError(cause, source=self._source, place=f"line {self._lines.at(position)}")

@@ -12,6 +12,7 @@ game and a game before a file, and is kept as a warning. What cannot be read at 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -41,7 +42,10 @@ from miai_go.sgf.results import StatedResult, result_of
 from miai_go.sgf.rule_sets import rule_set_named
 from miai_go.sgf.sources import read_bytes_of
 
-_COLORS: Final = {"b": BLACK, "w": WHITE, "1": BLACK, "2": WHITE}
+_COLORS: Final = {
+    **dict.fromkeys((b"b", b"black", b"1"), BLACK),
+    **dict.fromkeys((b"w", b"white", b"2"), WHITE),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,11 @@ class SgfLine:
     place: str
     comments: tuple[str, ...] = ()
     faults: tuple[str, ...] = ()
+
+
+def player_of(node: Any) -> int | None:
+    """Return the player whom PL of a node of sgfmill names; None if it names none."""
+    return _COLORS.get(node.get_raw("PL").strip().lower())
 
 
 class _LineFollower:
@@ -110,20 +119,21 @@ class _LineFollower:
         self._place = ", ".join(part for part in (self._game.place, f"node {number}") if part)
         if node.has_setup_stones():
             self._set_up(node)
-        if node.has_property("PL"):
-            color = _COLORS.get(node.get_raw("PL").decode("ascii", "replace").strip().lower()[:1])
+        moves = [name for name in node.properties() if name in ("B", "W")]
+        if node.has_property("PL") and not moves:  # a move says itself whose it is
+            color = player_of(node)
             if color is None:
-                self._say(f"PL[{shown(node.get_raw('PL'))}] is not a player, and left out")
+                self._game.warn(f"{self._place}: PL[{shown(node.get_raw('PL'))}] is not a player")
             else:
                 self._turn(color)
-        moves = [name for name in node.properties() if name in ("B", "W")]
         if len(moves) > 1:
             self._say("has moves of both players")
-        return all(self._move(_COLORS[name.lower()], node, name) for name in moves)
+        return all(self._move(_COLORS[name.lower().encode()], node, name) for name in moves)
 
     def _say(self, cause: str) -> None:
-        self._faults += (f"{self._place}: {cause}",)
-        self._game.warn(self._faults[-1])
+        if len(self._faults) < _MAX_WARNINGS:
+            self._faults += (f"{self._place}: {cause}",)
+        self._game.warn(f"{self._place}: {cause}")
 
     def _points(self, node: Any, name: str) -> set[tuple[int, int]]:
         """Return the points of a property; none, with a warning, if it is malformed."""
@@ -137,16 +147,22 @@ class _LineFollower:
 
     def _value(self, node: Any, name: str) -> Any:
         """Return the value of a property of points, in small letters if in no other."""
+        given = node.get_raw_list(name)
+        node.set_raw_list(name, [value.strip() for value in given])
         try:
             return node.get(name)
         except ValueError:
-            node.set_raw_list(name, [value.lower() for value in node.get_raw_list(name)])
-        value = node.get(name)
+            node.set_raw_list(name, [value.strip().lower() for value in given])
+        try:
+            value = node.get(name)
+        except ValueError:
+            node.set_raw_list(name, given)
+            raise
         self._game.warn(f"{self._place}: {name} is written in capital letters")
         return value
 
     def _set_up(self, node: Any) -> None:
-        stones = self._board.stones()
+        stones, before = self._board.stones(), self._board.stones()
         taken: set[tuple[int, int]] = set()
         for name, stone in (("AB", BLACK_STONE), ("AW", WHITE_STONE), ("AE", EMPTY)):
             points = self._points(node, name)
@@ -155,6 +171,8 @@ class _LineFollower:
             for row, column in points:
                 stones[row, column] = stone
             taken |= points
+        if (stones == before).all():
+            return
         try:
             self._board = Board.from_stones(stones)
         except BoardError as error:
@@ -177,8 +195,8 @@ class _LineFollower:
         self._turn(color)
         if color == WHITE and self._black_placed_handicap():
             self._restart(WHITE)
-        if len(self._actions) >= MAX_MOVES:
-            raise self._game.error(f"more than {MAX_MOVES} moves in one line", self._place)
+        if len(self._actions) >= MAX_MOVES - 1:
+            raise self._game.error(f"more than {MAX_MOVES - 1} moves in one line", self._place)
         action = size * size if move is None else move[0] * size + move[1]
         # Ko and suicide are not checked: files of all rule sets are read.
         self._board.forget_ko()
@@ -221,6 +239,10 @@ class _LineFollower:
         return alone and placed == handicap and handicap > 1
 
     def _restart(self, color: int) -> None:
+        if self._actions:
+            self._game.warn(
+                f"{self._place}: the line begins here, behind {len(self._actions)} moves"
+            )
         flat = self._board.stones().reshape(-1)
         black = tuple(np.flatnonzero(flat == BLACK_STONE).tolist())
         white = tuple(np.flatnonzero(flat == WHITE_STONE).tolist())
@@ -301,23 +323,24 @@ def read_each(data: bytes, *, source: str = "SGF") -> Iterator[SgfGame | SgfErro
             yield error
 
 
-_SIZE: Final = re.compile(rb"([0-9]{1,2})(?:\s*[:xX]\s*([0-9]{1,2}))?")
+_SIZE: Final = re.compile(rb"([0-9]{1,3})(?:\s*[:xX]\s*([0-9]{1,3}))?")
 
 
 def _game(tree: Any, warnings: tuple[str, ...], source: str, place: str) -> SgfGame:
     root = tree.sequence[0]
     kind = root.get("GM", [b"1"])[0].strip() or b"1"
-    if kind != b"1":
+    if kind.lstrip(b"0") != b"1":
         raise SgfError(f"GM[{shown(kind)}] is not Go, which is GM[1]", source=source, place=place)
     said = root.get("SZ", [b"19"])[0].strip()
     sides = _SIZE.fullmatch(said or b"19")
-    if sides is None or not 1 <= int(sides[1]) <= MAX_SIZE or sides[2] not in (None, sides[1]):
+    size = 0 if sides is None else int(sides[1])
+    if not 1 <= size <= MAX_SIZE or (sides and int(sides[2] or size) != size):
         raise SgfError(
             f"SZ[{shown(said)}] is not a board size from 1 to {MAX_SIZE}",
             source=source,
             place=place,
         )
-    root["SZ"] = [sides[1]]
+    root["SZ"] = [str(size).encode()]
     try:
         parsed = sgf.Sgf_game.from_coarse_game_tree(tree, override_encoding="utf-8")
     except (ValueError, LookupError) as error:
@@ -337,7 +360,7 @@ def _text(node: Any, name: str) -> str:
     return text if isinstance(text, str) else ""
 
 
-_KOMI: Final = re.compile(r"([-+]?[0-9]{1,4})(?:[.,]([0-9]{1,4}))?\s*(\D*)")
+_KOMI: Final = re.compile(r"([-+]?[0-9]{1,4})?(?:[.,]([0-9]*))?\s*([^0-9]*)")
 _HANDICAP: Final = re.compile(r"([0-9]{1,3})\b.*", re.DOTALL)
 _MAX_WARNINGS: Final = 100
 
@@ -433,7 +456,7 @@ class SgfGame:
         if known := rule_set_named(self.rules):
             values |= known.parameters()
             if known.lacks:
-                self.warn(f"RU[{known.name}]: the game here has not {known.lacks}")
+                self.warn(f"RU[{known.name}]: the rules here lack {known.lacks}")
         elif self.rules:
             self.warn(f"RU[{self.rules[:40]}] is unknown here; the rules are those of {_UNSAID}")
         if self.komi is not None:
@@ -441,7 +464,12 @@ class SgfGame:
         return {**values, **overrides}
 
     def playable(self, line: SgfLine | None = None, **overrides: Any) -> GoGame:
-        """Return the game of `parameters`, in which the whole line can be played.
+        """Return the game of `playable_parameters`."""
+        values = self.playable_parameters(line, **overrides)
+        return GoGame(GoParameters.model_validate(values))
+
+    def playable_parameters(self, line: SgfLine | None = None, **overrides: Any) -> dict[str, Any]:
+        """Return the `parameters` of a game in which the whole line can be played.
 
         Where the rules forbid a move or are over before the last, they are relaxed, with a
         warning: play went on under others, or by agreement.
@@ -451,13 +479,13 @@ class SgfGame:
         """
         line = line or self.main_line()
         values = self.parameters(line, **overrides)
-        passes = self.size**2
-        runs = [len(list(run)) for action, run in groupby(line.actions) if action == passes]
-        if line.actions and line.actions[-1] == passes:
-            runs.pop()
-        if max(runs, default=0) > 1:
-            self.warn(f"play goes on after {max(runs)} passes")
-            values["passes"] = max(runs) + 1
+        no_point = self.size**2
+        runs = [len(list(run)) for action, run in groupby(line.actions) if action == no_point]
+        if line.actions and line.actions[-1] == no_point:
+            runs[-1] -= 1  # the last one may end the game
+        if (most := max(runs, default=0)) > 1:
+            self.warn(f"play goes on after {most} passes")
+            values["passes"] = max(most + 1, overrides.get("passes", 0))
         if len(line.actions) >= default_max_moves(self.size):
             values["max_moves"] = len(line.actions) + 1
         for said, relaxed in _RELAXED:
@@ -469,7 +497,7 @@ class SgfGame:
             else:
                 if said:
                     self.warn(said)
-                return game
+                return {**values, **relaxed}
         raise refused
 
     def replay(self, game: GoGame, line: SgfLine, *, plies: int | None = None) -> GoState:
@@ -531,6 +559,8 @@ class SgfGame:
         root = self.root
         if not root.has_property(name):
             return None
+        if len(root.get_raw_list(name)) > 1:
+            self.warn(f"{name} is given twice, of which the first is read")
         text: str = root.get_raw(name).decode("utf-8", "replace").strip()
         if not text:
             self.warn(f"{name}[] is empty")
@@ -541,11 +571,13 @@ class SgfGame:
         text = self._number("KM")
         if text is None:
             return None
-        found = _KOMI.fullmatch(text)
-        if found is None:
+        said = unicodedata.normalize("NFKC", text.replace("½", "半"))
+        found = _KOMI.fullmatch(said)
+        if found is None or not (found[1] or found[2]):
             self.warn(f"KM[{text[:40]}] is no number, and left out")
             return None
-        komi, unit = float(f"{found[1]}.{found[2] or 0}"), found[3]
+        komi, unit = float(f"{found[1] or 0}.{found[2] or 0}"), found[3]
+        komi += 0.5 * any(half in unit for half in "半반")
         if abs(komi) >= 100 and not found[2]:  # Fox
             komi /= 100
         if (komi % 0.5 == 0.25 and abs(komi) < 5) or unit.lower().startswith(("zi", "子")):
@@ -553,7 +585,7 @@ class SgfGame:
         if abs(komi) > MAX_KOMI or komi % 0.5:
             self.warn(f"KM[{text[:40]}] is no multiple of 0.5 up to {MAX_KOMI:g}, and left out")
             return None
-        if unit or (found[2] and "," in text) or abs(komi) != abs(float(text)):
+        if unit or (found[2] and "," in text) or abs(komi) != abs(float(said)):
             self.warn(f"KM[{text[:40]}] is read as {komi:g}")
         return komi
 

@@ -42,22 +42,26 @@ _COLOURS: Final = {
 }
 _DRAWS: Final = frozenset({"0", "draw", "jigo", "tie", "持碁", "和棋", "무승부", "빅"})
 _PLUS: Final = re.compile(
-    r"(?P<winner>b|w|black|white|[黑黒흑白백])\s*(?:\+|wins?\b|won\b)\s*(?:by\b)?(?P<how>.*)",
+    r"(?P<winner>b|w|black|white|[黑黒흑白백])(?:\s*\+(?P<how>.*)|\s+(?:wins?|won)(?:\s+(?:by\s+)?(?P<by>.*))?)?",
     re.DOTALL,
 )
 _WON: Final = re.compile(
-    r"(?P<winner>[黑黒흑白백])(?![\s\S]*[负負敗败패])(?P<how>.*(?:[胜勝贏赢승]).*)", re.DOTALL
+    r"(?P<winner>[黑黒흑白백])(?!.*[负負敗败패未不])(?P<how>.*[胜勝贏赢승].*)", re.DOTALL
 )
 _POINTS: Final = re.compile(
     r"([0-9]{1,3})(?:[.,]([0-9]{1,4}))?\s*(?P<half>(?:目|집)?\s*[半반])?\s*"
-    r"(?P<unit>points?|pts?\.?|moku|目|집|子|zi)?(?:[\s勝胜승ち].*)?",
+    r"(?P<unit>points?|pts?\.?|moku|目|집|子|zi)?(?:\s*[勝胜승ち(].*)?",
     re.DOTALL,
 )
 _WAYS: Final = (
-    ("resignation", ("r", "中盘", "中盤", "中押", "불계")),
-    ("time", ("t", "超时", "超時", "時間", "时间", "시간")),
-    ("forfeit", ("f",)),
+    (
+        "resignation",
+        re.compile(r"r|res|resign(?:ed|ation|s)?\b.*|r(?:es)?\W.*|(?:中盘|中盤|中押|불계).*"),
+    ),
+    ("time", re.compile(r"t|(?:on )?time\b.*|timeout|(?:超时|超時|時間|时间|시간).*")),
+    ("forfeit", re.compile(r"f|forfeit(?:ed)?\b.*")),
 )
+_DENIED: Final = re.compile(r"void|lost|both|\?|\bno\b|\bnot\b")
 
 
 def result_of(text: str) -> StatedResult | None:
@@ -72,13 +76,14 @@ def result_of(text: str) -> StatedResult | None:
     found = _PLUS.fullmatch(said) or _WON.fullmatch(said)
     if found is None:
         return None
-    winner, how = _COLOURS[found["winner"]], found["how"].lstrip(" 番胜勝승")
-    number = _POINTS.fullmatch(how)
-    if number is None:
-        by = next((way for way, begins in _WAYS if how.startswith(begins)), "")
-        return StatedResult(winner, by=by)
-    points = float(f"{number[1]}.{number[2] or 0}") + 0.5 * bool(number["half"])
-    if number["unit"] in ("子", "zi"):  # of stones: each is worth two points
-        points *= 2
-    # Where komi is half a point, W+0 cannot be a draw: it is a winner without a margin.
-    return StatedResult(winner, points, "points") if points else StatedResult(winner)
+    winner, words = _COLOURS[found["winner"]], found.groupdict()
+    how = (words["how"] or words.get("by") or "").strip().lstrip("番胜勝승 ")
+    if number := _POINTS.fullmatch(how):
+        points = float(f"{number[1]}.{number[2] or 0}") + 0.5 * bool(number["half"])
+        if number["unit"] in ("子", "zi") or points % 0.5 == 0.25:
+            points *= 2  # of stones: each is worth two points
+        # Where komi is half a point, W+0 cannot be a draw: it is a winner without a margin.
+        return StatedResult(winner, points, "points") if points else StatedResult(winner)
+    by = next((way for way, pattern in _WAYS if pattern.fullmatch(how)), "")
+    said_otherwise = not by and how and (words.get("by") or _DENIED.search(how))
+    return None if said_otherwise else StatedResult(winner, by=by)

@@ -27,6 +27,7 @@ from miai_go.sgf.rule_sets import NAMES
 APPLICATION: Final = "miai"
 
 _PLACES: Final = "BW"
+_MOST_REFUSED: Final = 100  # games of a file that are named
 _LONGEST_NAME, _LONGEST_COMMENT = 200, 2000  # that are read, in characters
 _COLORS: Final = "bw"
 
@@ -55,7 +56,8 @@ def set_text(node: Any, name: str, text: str) -> None:
 
 def clean_text(text: str) -> str:
     """Return text without control characters and lone surrogates, which readers do not expect."""
-    printable = "".join(c for c in text if c in "\n\t" or c.isprintable())
+    spaces = "\n\t\u3000\xa0\u200d"  # and what joins parts of a sign
+    printable = "".join(c for c in text if c in spaces or c.isprintable())
     return printable.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -127,9 +129,10 @@ class SgfRecords:
             text = str(error)
             text = text if text.startswith(source) else f"{source}: {text}"
             raise RecordError(text) from error
-        for each in refused:
-            said = one_line(str(each)).removeprefix(f"{source}: ")
-            records[0].tags = {"warnings": [*_warnings(records[0]), said]}
+        if refused:
+            said = [one_line(str(each)).removeprefix(f"{source}: ") for each in refused]
+            warnings = [*_warnings(records[0]), *said[:_MOST_REFUSED]]
+            records[0].tags = {**records[0].tags, "warnings": warnings}
         return records
 
 
@@ -147,9 +150,10 @@ def _record(file: SgfGame) -> GameRecord:
     stated = file.stated_result()
     state = file.replay(game, line)
     if state.is_terminal() and not _is_end(state, stated):
-        if stated is not None and stated.by == "points":
+        if stated is not None and stated.by not in _LOSSES:
             counted = state.result_to_string()
-            file.warn(f"RE[{file.result}] is not {counted}, the count of the stones as they lie")
+            differs = f"differs from {counted}, the count of the stones as they lie"
+            file.warn(f"RE[{clean_text(file.result)[:60]}] {differs}")
         # The rules do not say who won: they would need another pass.
         open_end = {"passes": max(2, state.passes + 1), "repetition": "allowed"}
         game = file.playable(line, dead_stones="none", **open_end)
@@ -172,8 +176,11 @@ def _record(file: SgfGame) -> GameRecord:
         detail=", ".join(said),
         statistics=[_statistics(comment) for comment in line.comments],
     )
+    if file.result:
+        record.tags = {"result": clean_text(file.result)[:_LONGEST_NAME]}
     if file.warnings:
-        record.tags = {"warnings": [clean_text(warning) for warning in file.warnings]}
+        warnings: list[Json] = [clean_text(warning) for warning in file.warnings]
+        record.tags = {**record.tags, "warnings": warnings}
     return record
 
 
@@ -334,8 +341,13 @@ def _result(record: GameRecord) -> str:
         return f"{winner}+{letters.get(record.termination, 'F')}"
     if record.termination == Termination.TERMINAL:
         return record.detail
-    if not record.returns or len(set(record.returns)) == 1:
-        return "0" if record.returns else "?"
+    stated = record.tags.get("result")
+    if record.termination == Termination.UNFINISHED:
+        return "?"
+    if record.verdicts and record.verdicts[-1].rule == "file" and isinstance(stated, str):
+        return stated
+    if len(set(record.returns)) == 1:
+        return "0"
     return f"{_PLACES[max(range(2), key=record.returns.__getitem__)]}+"
 
 

@@ -29,7 +29,7 @@ from miai_go.rules.board import BLACK_STONE, EMPTY, WHITE_STONE
 from miai_go.rules.chains import captured_stone, chain_at, liberties_of
 from miai_go.rules.coordinates import vertex
 from miai_go.sgf.check import SgfError, shown
-from miai_go.sgf.reading import SgfGame, read_bytes, read_each
+from miai_go.sgf.reading import SgfGame, player_of, read_bytes, read_each
 from miai_go.sgf.sources import files_of
 from miai_go.sgf.writing import new_sgf, set_move, set_text
 from miai_go.tsumego.shipped import PROBLEMS
@@ -130,7 +130,10 @@ class _Reader:
         target = self._target(stones)
         to_play, solutions = self._solutions(stones)
         if self._root.has_property("PL"):
-            to_play = STONE_OF[self._value("PL")]
+            player = player_of(self._root)
+            if player is None and self._root.get_raw("PL").strip():
+                raise self._refuse(f"PL[{shown(self._root.get_raw('PL'))}] is malformed")
+            to_play = to_play if player is None else player + 1
         defends = self._flag("DS")
         defender = int(stones[target])
         first = None if defends is None else defender if defends else 3 - defender
@@ -230,8 +233,8 @@ class _Reader:
         except ValueError as error:
             raw = b"][".join(self._root.get_raw_list(name))
             size = f"{self._size}x{self._size}"
-            off = "" if name == "PL" else f" or off the {size} board"
-            raise self._refuse(f"{name}[{shown(raw)}] is malformed{off}") from error
+            cause = f"{name}[{shown(raw)}] is malformed or off the {size} board"
+            raise self._refuse(cause) from error
 
     def _names(self, points: Iterable[int]) -> str:
         ordered = sorted(points)

@@ -89,7 +89,7 @@ def scan(data: bytes, source: str = "SGF") -> ReadGame | None:
     actions = _actions(_MOVES.findall(match[2]), int(size))
     if actions is None or len(actions) > MAX_MOVES:
         return None
-    texts = {name: head.get(name, b"").decode("ascii", "replace") for name in _READ}
+    texts = {name: head.get(name, b"").decode("utf-8", "replace") for name in _READ}
     result, margin = _stated(texts[b"RE"])
     return ReadGame(
         source=source,
