@@ -74,7 +74,7 @@ def test_a_file_is_chosen_stepped_through_and_played_on(page: Page, address: str
 
 def test_nobody_plays_on_from_the_end(page: Page, address: str) -> None:
     page.goto(f"{address}/records/")
-    page.set_input_files("#files", [chosen("over.sgf", "(;GM[1]SZ[5];B[cc];W[];B[])")])
+    page.set_input_files("#files", [chosen("over.sgf", "(;SZ[5]KM[0]RE[B+25];B[cc];W[];B[])")])
     page.wait_for_url(re.compile(r"/records/[0-9a-f]{12}"))
     until(page, "!document.getElementById('controls').hidden")
     page.press("body", "End")
@@ -86,10 +86,10 @@ def test_nobody_plays_on_from_the_end(page: Page, address: str) -> None:
 
 def test_a_file_is_dropped_and_a_bad_one_refused(page: Page, address: str) -> None:
     page.goto(f"{address}/records/")
-    page.evaluate(DROP, ["bad.sgf", "(;SZ[5];B[aa];W[aa])"])
+    page.evaluate(DROP, ["bad.sgf", "(;GM[2]SZ[5];B[aa])"])
     page.wait_for_selector(".mistake[role=alert]:not(:empty)")
     expect(page.locator("main")).to_contain_text(
-        "bad.sgf: node 3: the move at A5 is on an occupied point", use_inner_text=True
+        "bad.sgf: GM[2] is not Go, which is GM[1]", use_inner_text=True
     )
     page.evaluate(DROP, ["large.sgf", "x" * (2 << 20)])
     until(page, "document.getElementById('problem').textContent !== ''")
