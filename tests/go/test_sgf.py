@@ -223,7 +223,7 @@ MENDED: dict[str, tuple[bytes, str, int]] = {
     "stones off": (b"(;SZ[9]AB[aa:zz];B[ee])", r"AB\[aa:zz\] is malformed", 1),
     "stones dead": (b"(;SZ[2]AB[aa:bb];B[aa])", "set-up is left out.*without a liberty", 1),
     "player": (b"(;SZ[9]PL[green];B[ee])", r"PL\[green\] is not a player", 1),
-    "komi": (b"(;SZ[9]KM[lots];B[ee])", r"KM\[lots\] is no number", 1),
+    "komi": (b"(;SZ[9]KM[lots];B[ee])", r"KM\[lots\] is not a number", 1),
     "no komi": (b"(;SZ[9]KM[];B[ee])", r"KM\[\] is empty", 1),
     "handicap": (b"(;SZ[9]HA[many];B[ee])", r"HA\[many\] is not a handicap", 1),
     "names": (b"(;SZ[9]PW[a]PW[b];B[ee])", "PW is given twice", 1),
@@ -429,7 +429,7 @@ def test_a_collection_keeps_the_text_of_games_in_several_charsets() -> None:
     [
         ("井山裕太とソラ", "cp932"),
         ("박정환", "cp949"),
-        ("柯洁对聂卫平", "gb18030"),
+        ("古力", "gb18030"),
         ("許家元與張栩對局", "big5hkscs"),
         ("Müller", "cp1252"),
     ],

@@ -39,21 +39,23 @@ class _Script:
     Attributes:
       common: what matches a run of them.
       count: how many there are.
+      files: how many files without a label are in it, beside those of the others.
     """
 
     common: re.Pattern[bytes]
     count: int
+    files: float = 1.0
 
 
 _SCRIPTS: Final = {
     # Kana, then kanji of level 1; syllables of KS X 1001; hanzi of level 1, twice.
     "cp932": _Script(re.compile(rb"(?:[\x82\x83][\x40-\xf1]|[\x88-\x97][\x40-\xfc])+"), 3130),
     "cp949": _Script(re.compile(rb"(?:[\xb0-\xc8][\xa1-\xfe])+"), 2350),
-    "gb18030": _Script(re.compile(rb"(?:[\xb0-\xd7][\xa1-\xfe])+"), 3755),
+    "gb18030": _Script(re.compile(rb"(?:[\xb0-\xd7][\xa1-\xfe])+"), 3755, files=4.0),
     "big5hkscs": _Script(re.compile(rb"(?:[\xa4-\xc6][\x40-\x7e\xa1-\xfe])+"), 5401),
 }
 _RARE: Final = math.log(1 / 65536) - math.log(20)
-"""The logarithm of the probability of two bytes that are no common character."""
+"""Two bytes that are not a common character, less likely than chance: a logarithm, too."""
 
 
 def decode(data: bytes, *, source: str) -> tuple[str, tuple[str, ...]]:
@@ -169,7 +171,7 @@ def likeliest_charset(data: bytes) -> str:
             continue
         common = sum(len(run) for run in script.common.findall(data)) / 2
         beyond = len(_NOT_ASCII.findall(script.common.sub(b"", data))) / 2
-        score = -common * math.log(script.count) + beyond * _RARE
+        score = math.log(script.files) - common * math.log(script.count) + beyond * _RARE
         if common > beyond and score > best:
             best, likeliest = score, charset
     return likeliest

@@ -574,7 +574,7 @@ class SgfGame:
         said = unicodedata.normalize("NFKC", text.replace("½", "半"))
         found = _KOMI.fullmatch(said)
         if found is None or not (found[1] or found[2]):
-            self.warn(f"KM[{text[:40]}] is no number, and left out")
+            self.warn(f"KM[{text[:40]}] is not a number, and left out")
             return None
         komi, unit = float(f"{found[1] or 0}.{found[2] or 0}"), found[3]
         komi += 0.5 * any(half in unit for half in "半반")
@@ -583,7 +583,7 @@ class SgfGame:
         if (komi % 0.5 == 0.25 and abs(komi) < 5) or unit.lower().startswith(("zi", "子")):
             komi *= 2
         if abs(komi) > MAX_KOMI or komi % 0.5:
-            self.warn(f"KM[{text[:40]}] is no multiple of 0.5 up to {MAX_KOMI:g}, and left out")
+            self.warn(f"KM[{text[:40]}] is not a multiple of 0.5 up to {MAX_KOMI:g}, and left out")
             return None
         if unit or (found[2] and "," in text) or abs(komi) != abs(float(said)):
             self.warn(f"KM[{text[:40]}] is read as {komi:g}")

@@ -262,7 +262,7 @@ def quiet_values(
     settle(memory)
     lost = -INFINITE
     for i in range(len(boards)):
-        # A constant for the upper end would be another type, for which all is compiled anew.
+        # A constant as the upper end has a type of its own: everything would be compiled again.
         values[i] = quiet_value(boards[i], lost, -lost, tree, frames, lists, memory, table)
 
 
