@@ -30,7 +30,6 @@ def with_cells(old: str, new: str) -> str:
 MISTAKES = (
     with_arm('search = "recursve"'),
     with_arm('bounds = "excat"'),
-    with_arm('bounds = "approx-minhash"'),
     with_arm('bonds = "exact"'),
     with_arm('window = "wide"'),
     with_arm('bounds = "minhash"\nbounds_parameters = { k = 0 }'),

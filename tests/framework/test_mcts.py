@@ -547,7 +547,6 @@ def test_it_resigns_below_its_threshold_only() -> None:
     [
         ({"simulations": 0}, "needs a budget in seconds"),
         ({"simulation": 10}, "Did you mean 'simulations'"),
-        ({"fpu": 0.5}, "fpu: is gone; in Python: Mcts"),
         ({"selection": "rave"}, "selection"),
         ({"batch": 0}, "batch"),
         ({"evaluator_parameters": {"rolouts": 3}}, "Did you mean 'rollouts'"),

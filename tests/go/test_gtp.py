@@ -216,7 +216,6 @@ def test_a_command_is_a_list_or_one_line_without_a_shell() -> None:
         ({"command": "gnugo", "cwd": "/nowhere/at/all"}, "/nowhere/at/all is not a folder"),
         ({"command": "gnugo", "restart": "sometimes"}, "restart"),
         ({"command": "gnugo", "timeouts": {"move": 0}}, "timeouts.move: 0 is too small"),
-        ({"command": "gnugo", "move_timeout": 9}, "move_timeout: is now timeouts.move"),
         ({"command": "gnugo", "comand": "x"}, "Did you mean 'command'"),
         ({"command": "gnugo --seed {seed}", "restart": "never"}, "{seed} in the command needs"),
     ],

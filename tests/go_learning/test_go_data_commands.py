@@ -17,7 +17,7 @@ from tests.go_learning.go_data_games import random_game, random_moves, sgf_of
 from tests.whole_texts import assert_expected
 from typer.testing import CliRunner, Result
 
-from miai.errors import ConfigError, MiaiError
+from miai.errors import MiaiError
 from miai_go.commands import add_commands
 from miai_go.errors import DataError
 from miai_go.learning.data import collections as download
@@ -144,14 +144,6 @@ def test_mistakes_are_reported(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(MiaiError, match=message):
         run(*words)
-
-
-def test_a_command_that_is_gone_names_what_takes_its_place() -> None:
-    app = typer.Typer()
-    add_commands(app)
-    result = CliRunner().invoke(app, ["go", "selfplay", "old.toml", "--out", "x", "--help"])
-    assert isinstance(result.exception, ConfigError)
-    assert re.search(r"go selfplay` is gone: `miai tournament run .* import", str(result.exception))
 
 
 def public_datasets() -> list[PublicDataset]:

@@ -166,7 +166,6 @@ def test_a_closed_pipe_to_the_controller_is_not_a_failure() -> None:
         (("--simulations",), "option '--simulations' needs a value"),
         (("--agent", "human"), "is a person at a terminal"),
         (("5000",), "'5000' is not an option"),
-        (("--agent", "alphago", "--tsumego", "solver"), 'is now adviser: "none", "network"'),
     ],
 )
 def test_wrong_options_are_refused_in_one_line(options: tuple[str, ...], output: str) -> None:

@@ -507,8 +507,6 @@ def test_unavailable_weights_are_refused(folder: Path) -> None:
             r"mix: unknown parameter. Write leaf_value.mix, with leaf_value = ",
         ),
         ("alphago", {"lambda": 0.5}, "lambda"),
-        ("alphago", {"rollouts": 2}, "rollouts: is gone: with leaf_value = 'mixed' there is one"),
-        ("alphazero", {"reuse": False, "server": True}, "(?s)reuse: is gone.*server: is gone"),
         ("alphazero", {"simulation": 5}, "Did you mean 'simulations'"),
         ("alphazero", {"leaves": 0}, "leaves"),
         ("alphazero", {"search": "uct"}, "search"),

@@ -17,7 +17,6 @@ from miai.errors import (
     ConfigError,
     PluginLoadError,
     RegistrationError,
-    UnknownComponentError,
 )
 from miai.plugins.kinds import AGENT, KINDS, Kind
 from miai.plugins.loader import registry
@@ -47,17 +46,6 @@ def test_a_factory_that_returns_something_else_is_refused(kind: Kind[Any]) -> No
 def test_only_a_kind_that_says_so_may_return_none(kind: Kind[Any]) -> None:
     optional = {"go.adviser", "go.policy-head", "go.value-head"}
     assert (kind.fault(None) is None) == (kind.name in optional)
-
-
-@pytest.mark.parametrize(
-    ("kind", "name"),
-    [(kind, name) for kind in EVERY for name in kind.moved],
-    ids=lambda value: getattr(value, "name", value),
-)
-def test_a_name_that_is_gone_says_what_to_use(kind: Kind[Any], name: str) -> None:
-    assert kind.moved
-    with pytest.raises(UnknownComponentError, match=f"{kind.name} '{name}' is (gone|now)"):
-        registry().get(kind, name)
 
 
 def test_a_protocol_names_what_is_missing() -> None:

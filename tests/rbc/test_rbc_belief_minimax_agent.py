@@ -88,8 +88,6 @@ def test_the_flag_never_falls(control: TimeControl) -> None:
         ("depth", 4, "depth: 4 is too large"),
         ("bounds", "corse", "Did you mean 'cores'"),
         ("boards", 0, "boards: 0 is too small"),
-        ("forgiven", 1, "the worst board of a leaf counts"),
-        ("bounds", "approx-minhash", "'minhash' with verified = false"),
     ],
 )
 def test_bad_parameters_are_refused_before_the_game(name: str, value: Any, said: str) -> None:

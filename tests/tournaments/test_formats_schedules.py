@@ -258,7 +258,6 @@ WRONG: list[tuple[str, int, dict[str, Any]]] = [
     ("adaptive", 1, {"pairs": 5}),
     ("adaptive", 3, {}),
     ("adaptive", 3, {"pairs": 5, "width": 0}),
-    ("adaptive", 3, {"pairs": 5, "criterion": "widest"}),
     ("match", 3, {"pairs": 5}),
     ("match", 2, {}),
     ("match", 2, {"sprt": SPRT}),
@@ -292,7 +291,6 @@ WRONG: list[tuple[str, int, dict[str, Any]]] = [
     ("sweep", 3, {"player": "p03", "vary": {"x": [1]}, "samples": 3}),
     ("sweep", 3, {"player": "p", "vary": {"x": {"low": 2, "high": 1}}, "samples": 2}),
     ("sweep", 3, {"player": "p", "vary": {"x": [1]}, "rounds": 0}),
-    ("sweep", 3, {"player": "p", "vary": {"x": [1]}, "eta": 3}),
 ]
 
 

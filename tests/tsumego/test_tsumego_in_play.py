@@ -403,8 +403,6 @@ def test_wrong_advice_names_its_adviser(
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"tsumego": "solver"}, 'tsumego: is now adviser: "none", "network" or "solver"'),
-        ({"tsumego_nodes": 100}, "tsumego_nodes: is now adviser_parameters.nodes"),
         ({"adviser": "solvent"}, "Did you mean 'solver'"),
         (
             {"adviser": "solver", "adviser_parameters": {"node": 1}},

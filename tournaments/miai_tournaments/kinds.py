@@ -16,10 +16,6 @@ FORMAT: Kind[Format] = Kind(
     "miai_tournaments.formats.format:Format",
     ("entrants",),
     "Who meets whom in a tournament",
-    moved={
-        "ladder": "is gone: use 'swiss', or 'adaptive' for a ranking",
-        "league": "is gone: use 'swiss', or a run of its own for each division",
-    },
 )
 EXECUTOR: Kind[Executor] = Kind(
     "executor",

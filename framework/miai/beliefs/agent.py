@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from miai.agent import Agent, Decision
 from miai.beliefs.bounds import named_bounds
@@ -34,8 +33,6 @@ class ProblemGame(Protocol):
 
 class BeliefMinimaxParameters(Parameters):
     """Parameters of `BeliefMinimax`."""
-
-    moved: ClassVar[Mapping[str, str]] = {"window": "is gone: the windows are null"}
 
     depth: int = parameter(2, ge=1, le=100, unit="plies", help="Search depth in own moves")
     nodes: int | None = parameter(

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final, get_type_hints
 import typer
 from typer.core import TyperCommand
 
-from miai.errors import ConfigError
 from miai.plugins.kinds import imported
 
 if TYPE_CHECKING:
@@ -111,19 +110,6 @@ def add_command(
     run.__annotations__ = {}
     del run.__wrapped__
     group.command(name, cls=Command)(run)
-
-
-def add_moved_command(group: typer.Typer, name: str, text: str) -> None:
-    """Add a hidden command that is gone: whatever its arguments, it raises `ConfigError`.
-
-    Args:
-      text: what became of it, for the message: ``is gone: use ...``.
-    """
-    settings = {"allow_extra_args": True, "ignore_unknown_options": True}
-
-    @group.command(name, hidden=True, add_help_option=False, context_settings=settings)
-    def moved(context: typer.Context) -> None:
-        raise ConfigError(f"`{context.command_path}` {text}")
 
 
 def _plain_signature(

@@ -46,7 +46,6 @@ class Kind(Generic[T]):
       optional: whether a factory may return None.
       adapters: other kinds whose components serve as this kind, each with the import path of an
         adapter: ``adapter(*context, component)`` returns a component of this kind.
-      moved: what became of names that components of this kind had, for messages.
     """
 
     name: str
@@ -55,7 +54,6 @@ class Kind(Generic[T]):
     summary: str
     optional: bool = False
     adapters: Mapping[str, str] = field(default_factory=dict)
-    moved: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def contract(self) -> str:
@@ -163,15 +161,7 @@ BELIEF_SEARCH: Kind[BeliefSearcher] = Kind(
     "belief-search", "miai.beliefs.protocol:BeliefSearcher", ("problem",), "A search over beliefs"
 )
 BOUNDS: Kind[Bounds] = Kind(
-    "bounds",
-    "miai.beliefs.protocol:Bounds",
-    ("universe",),
-    "Bounds on the values of beliefs",
-    moved={
-        "dominance": "is gone: 'exact' finds the same bounds in less time",
-        "approx-dominance": "is gone: use 'minhash' with verified = false",
-        "approx-minhash": "is now 'minhash' with verified = false",
-    },
+    "bounds", "miai.beliefs.protocol:Bounds", ("universe",), "Bounds on the values of beliefs"
 )
 RETENTION: Kind[Retention] = Kind(
     "retention", "miai.beliefs.retention:Retention", (), "What bounds forget at their memory limit"

@@ -447,8 +447,6 @@ class Registry:
         return self.kinds[name]
 
     def _unknown(self, kind: Kind[Any], name: str, game: str | None) -> UnknownComponentError:
-        if name in kind.moved:
-            return UnknownComponentError(f"{kind.name} '{name}' {kind.moved[name]}")
         components = self.components(kind, game=game, adapted=True)
         message = f"no {kind.name} is called '{name}'" + (f" for {game}" if game else "")
         message += f". {near_matches(name, {c.name for c in components})}"

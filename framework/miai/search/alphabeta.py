@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from enum import IntEnum
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from miai.game import Game, Player, State
 from miai.parameters import Parameters, parameter
@@ -128,10 +128,6 @@ _INSIDE = 1e-6
 
 class AlphaBetaParameters(Parameters):
     """Parameters of `AlphaBeta`."""
-
-    moved: ClassVar[Mapping[str, str]] = {
-        "table_size": "is gone: a million entries; in Python: AlphaBeta(game, table_size=...)"
-    }
 
     depth: int = parameter(
         64, ge=1, le=100, unit="plies", help="Maximum search depth; chance actions do not count"

@@ -16,10 +16,10 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from math import inf, isclose, log, sqrt
-from typing import ClassVar, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from miai.game import Game, GameInfo, Player, State
 from miai.parameters import parameter
@@ -411,13 +411,6 @@ def _child_of(node: Node, actions: tuple[int, ...]) -> Node | None:
 
 class MctsParameters(TreeSearchParameters):
     """Parameters of `Mcts`."""
-
-    moved: ClassVar[Mapping[str, str]] = {
-        "fpu": "is gone; in Python: Mcts(game, select=uct(exploration=..., fpu=...))",
-        "final": "is gone: the most visited action is played; in Python: Mcts(game, choose=...)",
-        "reuse": "is gone: the tree is kept from move to move",
-        **dict.fromkeys(("dirichlet_alpha", "dirichlet_fraction"), "is gone, with the noise"),
-    }
 
     selection: Literal["uct", "puct"] = parameter(
         "uct", help="uct tries every action; puct is guided by the evaluator's priors"

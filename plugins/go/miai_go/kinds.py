@@ -26,14 +26,12 @@ ENCODER: Kind[Encoder] = Kind(
     "miai_go.nets.encoder:Encoder",
     ("size",),
     "Turns positions of Go into planes",
-    moved=dict.fromkeys(("oneplane", "simple"), "is gone: 'zero' and 'alphago' say more"),
 )
 NETWORK: Kind[nn.Module] = Kind(
     "go.network",
     _MODULE,
     ("shape",),
     "A network: planes to miai_go.nets.network.Outputs",
-    moved=dict.fromkeys(("four-conv", "equivariant"), "is gone: train a 'tower'"),
 )
 BASE: Kind[nn.Module] = Kind(
     "go.base", _MODULE, ("shape", "tower"), "The base of a tower: planes to features"
@@ -43,7 +41,6 @@ POLICY_HEAD: Kind[nn.Module | None] = Kind(
     _MODULE,
     ("shape", "channels"),
     "A policy head of a tower: features to logits",
-    moved={"dense": "is gone: use 'convolution'"},
     optional=True,
 )
 VALUE_HEAD: Kind[nn.Module | None] = Kind(

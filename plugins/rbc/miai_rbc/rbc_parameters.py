@@ -43,16 +43,9 @@ ScanName = Literal["partition", "entropy", "weighted"]
 MAX_DEPTH: Final = 30
 """Maximum depth of an engine's search in plies."""
 
-_FIXED = "is gone: nothing beat its default"
-
 
 class BeliefParameters(Parameters):
     """The belief that an agent keeps."""
-
-    moved: ClassVar[Mapping[str, str]] = {
-        "order": _FIXED,
-        "spill_mb": "is gone: boards that wait are in memory only, up to stash_mb",
-    }
 
     limit: int = parameter(
         5_000_000, ge=512, help="Maximum boards of a belief; beyond it a sample is kept"
@@ -94,14 +87,6 @@ class SamplingParameters(BeliefParameters):
     """What the agents have in common that value moves on sampled boards by an engine."""
 
     DEFAULT_DEPTH: ClassVar[int] = 3
-    moved: ClassVar[Mapping[str, str]] = {
-        "engine_threads": "is now engine.threads, for engine = 'stockfish'",
-        "longest": "is gone: a search longer than 60 s counts as hung; limit it by "
-        "engine.movetime, engine.nodes or depth",
-        "mean": "is gone: it is 1 - low",
-        **dict.fromkeys(("quantile", "tail", "king", "found", "top", "widest"), _FIXED),
-        **dict.fromkeys(("temperature", "blind", "check"), _FIXED),
-    }
 
     depth: int | None = _depth("Search depth", 3)
     engine: EmbeddedEngine | UciEngine = parameter(
@@ -164,7 +149,6 @@ class StrongParameters(SamplingParameters):
     """Parameters of `StrongAgent`."""
 
     DEFAULT_DEPTH: ClassVar[int] = 1
-    moved: ClassVar[Mapping[str, str]] = {"model": "is now weights.file", "noise": _FIXED}
 
     weights: ModelWeights | ValueWeights = parameter(
         ModelWeights(),
@@ -226,14 +210,6 @@ class MinimaxRules(Parameters):
     of a node; otherwise a part of a belief could be worth less than the whole.
     """
 
-    moved: ClassVar[Mapping[str, str]] = {
-        "sample": "is gone: candidates are chosen from 32 boards of the root",
-        "top": "is gone: the three best engine moves of each board become candidates",
-        "leaf_depth": "is gone: a leaf is worth what captures alone find",
-        "forgiven": "is gone: the worst board of a leaf counts",
-        "seed": "is gone: an agent draws boards by the seed of the game, a problem by its boards",
-    }
-
     senses: int = parameter(4, ge=1, le=36, unit="windows", help="Windows tried at each sense")
     moves: int = parameter(4, ge=1, le=200, unit="requests", help="Moves tried at each own move")
     boards: int = _boards(100_000, "one move", ceiling=1_000_000)
@@ -246,11 +222,6 @@ CompiledBounds = Literal["none", "table", "cores"]
 class CompiledMinimaxParameters(Parameters):
     """Parameters of the compiled search."""
 
-    moved: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        ("k", "threshold", "limit"),
-        "is gone with the bounds 'approx-minhash'; the search 'rbc-minimax' has 'minhash'",
-    )
-
     bounds: CompiledBounds = parameter(
         "cores",
         help="Bounds on beliefs: none; a table of equal beliefs; or cores, boards that fail alone, "
@@ -260,13 +231,6 @@ class CompiledMinimaxParameters(Parameters):
 
 class MinimaxProblemParameters(MinimaxRules):
     """The rules of the values, and which beliefs of games are roots."""
-
-    moved: ClassVar[Mapping[str, str]] = {
-        "a_game": "is gone: at most five roots are taken from one game",
-        "records": "is gone: roots come from games played from the seed",
-        "least": "is now min_boards",
-        "most": "is now max_boards",
-    }
 
     king_loss: int | None = parameter(
         600,
@@ -282,13 +246,7 @@ class MinimaxProblemParameters(MinimaxRules):
 class MinimaxAgentParameters(MinimaxRules, BeliefParameters):
     """Parameters of `RbcMinimax`."""
 
-    moved: ClassVar[Mapping[str, str]] = {
-        "window": "is gone: the search for the bounds has its own",
-        "blind_first": "is gone: the compiled search tries the moves before a sense by itself",
-        "singles": "is gone: the bounds decide whether boards are tried alone",
-        "king_loss": "is a parameter of the problem 'rbc' only",
-        "nodes": "is gone: depth, boards and deep_boards limit a search",
-    }
+    moved: ClassVar[Mapping[str, str]] = {"king_loss": "is a parameter of the problem 'rbc' only"}
 
     bounds: str = parameter(
         "cores",

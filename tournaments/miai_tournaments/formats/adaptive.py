@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from miai.errors import ParameterError
 from miai.parameters import Parameters, parameter
@@ -42,10 +42,6 @@ class AdaptiveParameters(Parameters):
         help="Stop when the widest 95 % interval is this wide, from end to end (default: never)",
         unit="Elo",
     )
-    moved: ClassVar[Mapping[str, str]] = {
-        "batch": "is gone: as many pairs as players are chosen at once; leave it out",
-        "criterion": "is gone: pairs are chosen for the widest intervals; leave it out",
-    }
 
 
 class Adaptive(Format):

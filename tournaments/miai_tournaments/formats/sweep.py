@@ -12,7 +12,7 @@ import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, Literal, cast
 
 from pydantic import ValidationError, field_validator, model_validator
 
@@ -95,9 +95,6 @@ class SweepFormatParameters(Parameters):
         help="Pairs of games with each opponent (in the first rung)",
         unit="rounds",
     )
-    moved: ClassVar[Mapping[str, str]] = {
-        "eta": "is gone: each rung keeps half of the variants, with twice the games"
-    }
 
     @field_validator("vary", mode="before")
     @classmethod

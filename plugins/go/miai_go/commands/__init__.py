@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import typer
 
-from miai.cli.options import add_moved_command
 from miai_go.commands import data, gtp, training, weights
 
 _MODULES = (data, training, weights)
@@ -20,12 +19,6 @@ def add_commands(app: typer.Typer) -> typer.Typer:
     )
     for module in _MODULES:
         module.add_commands(group)
-    add_moved_command(
-        group,
-        "selfplay",
-        "is gone: `miai tournament run CONFIG --records jsonl` and then `miai go data import` make "
-        "games of any agents to learn from, and `miai go data play` makes those of a network",
-    )
     app.add_typer(group, name="go")
     gtp.add_command(app)
     return group

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import ClassVar, Final, Literal, Self
+from typing import Final, Literal, Self
 
 from pydantic import field_validator, model_validator
 
@@ -35,10 +34,6 @@ class EngineTimeouts(Parameters):
 
 class GtpEngineParameters(CommandParameters):
     """How an engine is started and how long it may take."""
-
-    moved: ClassVar[Mapping[str, str]] = {
-        f"{name}_timeout": f"is now timeouts.{name}" for name in EngineTimeouts.model_fields
-    }
 
     command: tuple[str, ...] = parameter(
         help="Program and arguments, as a list or one line, without a shell; {seed}, {board_size} "

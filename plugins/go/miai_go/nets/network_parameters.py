@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import model_validator
 
@@ -41,15 +41,14 @@ class TowerParameters(Parameters):
     value_parameters: dict[str, Any] = parameter({}, help="Parameters of the value head")
     ownership: bool = parameter(False, help="Predict the owner of each point")
     score: bool = parameter(False, help="Predict the final score")
-    moved: ClassVar[Mapping[str, str]] = dict.fromkeys(("reply", "margins"), "is gone")
 
     @model_validator(mode="before")
     @classmethod
     def _without_absent_heads(cls, values: Any) -> Any:
-        """Drop what the headers of older weights say of heads that their networks do not have."""
+        """Drop what the header of the shipped weights says of heads that are in no network."""
         if not isinstance(values, Mapping):
             return values
-        return {k: v for k, v in values.items() if v is not False or k not in cls.moved}
+        return {k: v for k, v in values.items() if v is not False or k not in ("reply", "margins")}
 
 
 class ConvolutionPolicyParameters(Parameters):

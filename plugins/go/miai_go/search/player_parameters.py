@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Final, Literal, Self
+from typing import Any, Final, Literal, Self
 
 from pydantic import model_validator
 
@@ -37,15 +36,6 @@ _WEIGHTS_HELP: Final = (
 
 class SearchParameters(Parameters):
     """Parameters of all tree searches: advice, budgets, reuse and the end of play."""
-
-    moved: ClassVar[Mapping[str, str]] = {
-        "tsumego": 'is now adviser: "none", "network" or "solver"',
-        "tsumego_nodes": "is now adviser_parameters.nodes",
-        "reuse": "is gone: the tree is kept from move to move",
-        "resign_turns": "is gone: two turns in a row",
-        "pass_when_winning": "is gone: a pass that wins answers a pass",
-        "stop_early": "is gone: a move that the rest of the time could not change is played",
-    }
 
     adviser: str = parameter(
         "none",
@@ -99,20 +89,8 @@ class NetworkParameters(Parameters):
     device: str = parameter("cpu", max_length=40, help="Device for torch: cpu, cuda, cuda:1")
 
 
-_GONE: Final = {
-    **dict.fromkeys(("server", "fixed_batch"), "is gone, with the server of networks"),
-    "backend": "is gone: the file and network.precision choose the library",
-    "symmetry": "is gone: a position is shown as it is",
-}
-
-
 class PolicyParameters(Parameters):
     """Parameters of the player ``policy``."""
-
-    moved: ClassVar[Mapping[str, str]] = {
-        **_GONE,
-        "pass_when_winning": "is gone: a pass that wins answers a pass",
-    }
 
     network: NetworkParameters = parameter(NetworkParameters(), help="Running the network")
     weights: str = parameter("", help=_WEIGHTS_HELP)
@@ -126,12 +104,6 @@ class PolicyParameters(Parameters):
 
 class TreeParameters(SearchParameters):
     """Parameters of all tree searches with networks."""
-
-    moved: ClassVar[Mapping[str, str]] = {
-        **_GONE,
-        "virtual_loss": "is gone: a leaf that is being valued counts as a visit alone",
-        "temperature": "is gone: the priors are the network's",
-    }
 
     network: NetworkParameters = parameter(NetworkParameters(), help="Running the networks")
     simulations: int | None = _simulations(
@@ -245,12 +217,6 @@ class MixedValueParameters(Parameters):
 class AlphaGoParameters(TreeParameters):
     """Parameters of the search ``alphago``."""
 
-    moved: ClassVar[Mapping[str, str]] = {
-        "rollouts": "is gone: with leaf_value = 'mixed' there is one from each leaf",
-        "rollout_limit": "is gone: three times as many moves as the board has points",
-        "planned": "is gone: only Gumbel searches plan",
-    }
-
     policy: str = parameter(
         "",
         help="Policy network: a file or a shipped name; default: the shipped one for the board's "
@@ -281,11 +247,6 @@ _LATE: Final = 8
 
 class GoMctsParameters(SearchParameters):
     """Parameters of `GoMcts`."""
-
-    moved: ClassVar[Mapping[str, str]] = {
-        "fpu": "is gone: every move is tried once first",
-        "expand_after": "is gone: one visit, in long searches eight",
-    }
 
     simulations: int | None = _simulations(1000)
     exploration: float | None = parameter(

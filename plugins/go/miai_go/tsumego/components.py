@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from miai.parameters import ConfigFile, Parameters, StrictModel, parameter
 from miai.plugins.kinds import imported
@@ -48,11 +47,6 @@ class DenseParameters(Parameters):
 
 class ZoneParameters(Parameters):
     """Parameters of `ZoneNet`."""
-
-    moved: ClassVar[Mapping[str, str]] = {
-        "hidden": "is 64 in all networks; train again, or leave it out if it is 64",
-        "reach": "is 2 in all networks; train again, or leave it out if it is 2",
-    }
 
     height: int = parameter(4, ge=0, le=40, unit="blocks", help="Residual blocks")
     width: int = parameter(

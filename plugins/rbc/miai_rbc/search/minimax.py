@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,12 +47,6 @@ _NO_CAPTURE = -1
 
 class MinimaxSearchParameters(BeliefSearchParameters):
     """Parameters of the search `rbc-minimax`."""
-
-    moved: ClassVar[Mapping[str, str]] = {
-        "blind_first": "is gone: bounds of the search decide it",
-        "singles": "is gone: the bounds decide it; those of 'cores' with bounds_parameters.singles",
-        "k": "is now bounds_parameters.k, with the bounds 'minhash'",
-    }
 
 
 class Public(NamedTuple):
