@@ -83,17 +83,27 @@ def expected(state: miai.State, player: int) -> Any:
     return np.array([*text, *[0] * (4096 - len(text))], np.uint8)
 
 
-@pytest.mark.parametrize("parallel", [False, True])
-def test_a_copy_is_independent_and_draws_the_same(parallel: bool) -> None:
-    environment: Any = miai.to_pettingzoo(miai.load_game("kuhn_poker"), parallel=parallel)
+def test_a_copy_is_independent_and_draws_the_same() -> None:
+    environment: Any = miai.to_pettingzoo(miai.load_game("pig", goal=100))
     environment.reset(seed=3)
     copy = environment.clone()
-    before = str(environment.played.state)
-    action = {"first": 0, "second": 0} if parallel else 0
-    copy.step(action)
+    seen: list[list[str]] = []
+    for one in (copy, environment):  # the whole copy first: were its dice shared, these would differ
+        seen.append([])
+        for _ in range(20):
+            one.step(0)
+            seen[-1].append(str(one.played.state))
+    assert seen[0] == seen[1]
+    assert len(set(seen[0])) > 10
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_a_step_of_a_copy_leaves_the_other(parallel: bool) -> None:
+    environment: Any = miai.to_pettingzoo(miai.load_game("kuhn_poker"), parallel=parallel)
+    environment.reset(seed=3)
+    copy, before = environment.clone(), str(environment.played.state)
+    copy.step({"first": 0, "second": 0} if parallel else 0)
     assert str(environment.played.state) == before
-    environment.step(action)
-    assert str(environment.played.state) == str(copy.played.state)
 
 
 def test_an_observation_does_not_depend_on_what_is_hidden() -> None:
