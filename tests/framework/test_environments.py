@@ -88,7 +88,10 @@ def test_a_copy_is_independent_and_draws_the_same() -> None:
     environment.reset(seed=3)
     copy = environment.clone()
     seen: list[list[str]] = []
-    for one in (copy, environment):  # the whole copy first: were its dice shared, these would differ
+    for one in (
+        copy,
+        environment,
+    ):  # the whole copy first: were its dice shared, these would differ
         seen.append([])
         for _ in range(20):
             one.step(0)

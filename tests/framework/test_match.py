@@ -269,6 +269,14 @@ def test_an_opening_may_hold_chance() -> None:
         assert not any(m.opening for m in record.moves[2:])
 
 
+def test_chance_goes_on_where_the_first_part_of_a_game_ended() -> None:
+    game = miai.load_game("pig", goal=60)
+    whole = play(game, scripted(game, *[[0] * 40] * 3), seed=5).moves
+    for plies in (1, 7, 8):
+        again = play(game, scripted(game, *[[0] * 40] * 3), seed=5, earlier=whole[:plies])
+        assert [move.action for move in again.moves] == [move.action for move in whole]
+
+
 def _pair(game: Game) -> list[Agent]:
     return [RandomAgent(game), RandomAgent(game)]
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
+import time
 
 import chess
 import numpy as np
@@ -55,8 +57,11 @@ def test_a_belief_equals_brute_force(fen: str) -> None:
                 break
 
 
-def test_stashed_boards_come_back() -> None:
-    """A belief of little room ends with the same boards as one without a limit."""
+def test_stashed_boards_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A belief of little room ends with the same boards as one without a limit.
+
+    Also where the time was over in the middle of an update.
+    """
     for seed in (0, 4):
         print("seed", seed)
         wide = [p.beliefs for p in follow(rbc(), random.Random(seed), 22)][-1]
@@ -66,6 +71,10 @@ def test_stashed_boards_come_back() -> None:
         assert max(sizes) <= 1000
         assert any(belief.stashed for belief in played.beliefs)
         for belief, whole in zip(played.beliefs, wide, strict=True):
+            if entry := belief._stash.take():
+                with monkeypatch.context() as patched:
+                    patched.setattr(time, "monotonic", itertools.count().__next__)
+                    assert len(belief._updated(*entry, ends=0.5)) == 0
             recall(belief)
             assert belief.complete
             assert len(belief) == len(whole) == len(whole.boards.union(belief.boards))
@@ -116,7 +125,10 @@ def test_searches_cut_by_time_are_made_later() -> None:
         state, belief = played.state, played.beliefs[1]
         if not belief.stashed or not isinstance(belief.events[-1], OpponentMoved):
             continue
+        false = next(iter(belief.boards.boards()))
+        false.remove_piece_at(next(iter(false.pieces(chess.PAWN, chess.WHITE))))
         belief.boards, belief.patience = BoardSet(belief.boards.rows[:0]), -1.0
+        belief._previous = BoardSet.of_boards([false])
         nothing: Json = {"sensed": []}
         belief.observe(Observation(1, 1, 64, nothing))
         assert belief.rebuilt == 1

@@ -194,14 +194,18 @@ def test_a_store_is_read_with_its_agents_versions(folders: list[Path]) -> None:
     assert distribution_of("no-such-agent", "tic_tac_toe") is None
 
 
-@pytest.mark.soak
 def test_games_with_parameters_of_their_own_are_left_out(tmp_path: Path) -> None:
     path = tmp_path / "x.toml"
     pairings = (
         '[format]\nname = "pairings"\n[[format.pairings]]\nfirst = "ann"\nsecond = "bob"\n'
-        '[[format.pairings]]\nfirst = "bob"\nsecond = "ann"\nsettings = {komi = 0.5}\n'
+        '[[format.pairings]]\nfirst = "bob"\nsecond = "ann"\nsettings = {goal = 9}\n'
     )
-    path.write_text(config_text(*RANDOMS[:2], game={"name": "go", "board_size": 3}) + pairings)
+    path.write_text(
+        config_text(
+            *RANDOMS[:2], game={"name": "pig", "players": 2}, limits={"isolation": "process"}
+        )
+        + pairings
+    )
     options = RunOptions(make_reporter=lambda _: Reporter(), executor="serial")
     play_tournament(load_tournament(path), tmp_path / "run", options)
     found = read_run(tmp_path / "run")
