@@ -111,6 +111,15 @@ def test_the_processors_of_others_stay_theirs(level: Isolation, run: Path) -> No
     assert os.sched_getaffinity(0) == before
 
 
+def test_a_sandbox_shares_no_namespace(run: Path) -> None:
+    if reason := sandbox_hindrance():
+        pytest.skip(reason)
+    inside = Fight(Isolation.SANDBOX, run).result("namespaces")
+    outside = {path.name: str(path.readlink()) for path in Path("/proc/self/ns").iterdir()}
+    shared = {name for name in outside if inside[name] == outside[name]}
+    assert shared <= {"time", "time_for_children", "cgroup"}  # the last where the kernel refuses it
+
+
 def test_a_signal_to_all_reaches_only_its_own(run: Path) -> None:
     if reason := sandbox_hindrance():
         pytest.skip(reason)
