@@ -175,6 +175,20 @@ def test_clocks_run_as_their_settings_say() -> None:
     assert_expected("gtp/clocks.txt", "\n".join(lines) + "\n")
 
 
+def test_a_move_that_ends_in_overtime_counts_there() -> None:
+    for words, moves, expected in (
+        ("byoyomi 10 5 3", [10, 4, 5], (5, 3)),
+        ("byoyomi 10 5 3", [17], (5, 2)),  # 5 of the 7 seconds beyond main time are a period
+        ("byoyomi 10 5 3", [10, 5.5, 3, 6], (5, 1)),
+        ("canadian 10 30 4", [17, 8], (15, 2)),
+        ("canadian 10 30 4", [17, 8, 8, 1], (30, 4)),
+    ):
+        clock = SessionClock(named_settings(words.split()))
+        for spent in moves:
+            clock.charge(spent)
+        assert (clock.left, clock.stones) == expected
+
+
 # -- analysis -------------------------------------------------------------------------------------
 
 

@@ -151,14 +151,17 @@ class SessionClock:
         self.left -= seconds
         if settings.kind in ("fischer", "fischer-capped"):
             self.left = min(max(self.left, 0.0) + settings.period, settings.main_cap)
-        elif settings.kind == "canadian" and self.stones:
-            self.stones -= 1
-            if self.stones == 0:
-                self.left, self.stones = settings.period, settings.stones
-        elif settings.kind == "byoyomi" and self.stones:
-            # The period in which the move was made is renewed; the periods before it are lost.
-            lost = math.ceil(max(-self.left, 0.0) / settings.period)
-            self.left, self.stones = settings.period, max(1, self.stones - lost)
+        elif settings.stones and (self.stones or self.left < 0):
+            if not self.stones:  # main time ended during the move, which counts in overtime
+                self.left, self.stones = self.left + settings.period, settings.stones
+            if settings.kind == "canadian":
+                self.stones -= 1
+                if self.stones == 0:
+                    self.left, self.stones = settings.period, settings.stones
+            else:
+                # The period of the move is renewed; the periods before it are lost.
+                lost = math.ceil(max(-self.left, 0.0) / settings.period)
+                self.left, self.stones = settings.period, max(1, self.stones - lost)
         self._enter_overtime()
         self.left = max(self.left, 0.0)
 
