@@ -52,12 +52,6 @@ def test_there_are_weights_for_every_player() -> None:
     assert sum(path.stat().st_size for path in FOLDER.iterdir() if path.is_file()) < 4 * 10**6
 
 
-@pytest.mark.parametrize("name", ["policy-9x9", "value-9x9", "policy-rl-9x9", "zero-9x9"])
-def test_weights_that_no_longer_ship_say_what_takes_their_place(name: str) -> None:
-    with pytest.raises(WeightsError, match=f"'{name}' no longer ship: 'policy-7-13' takes"):
-        find_weights(name)
-
-
 def test_a_network_is_found_for_each_size_that_one_serves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

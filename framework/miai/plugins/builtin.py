@@ -83,8 +83,6 @@ miai.beliefs.bounds
 miai.beliefs.sketches
   bounds minhash minhash MinHashParameters
     Subsets and supersets by estimated resemblance, then tested exactly or not; needs miai[sketches]
-  bounds reference-minhash reference_minhash MinHashParameters
-    As minhash, with the sketches of datasketch; slow, needs miai[reference]
 miai.beliefs.retention
   retention none KeepFirst
     Keeps the first entries

@@ -18,9 +18,6 @@ PURPOSES: Final = {
 }
 """What the shipped weights are for."""
 
-_GONE: Final = ("policy-9x9", "value-9x9", "policy-rl-9x9", "zero-9x9")
-"""Names of weights that were shipped in earlier versions."""
-
 
 def shipped_sums() -> dict[str, str]:
     """Return the SHA-256 of each shipped file, exports as ONNX included.
@@ -57,8 +54,6 @@ def find_weights(named: str, *, size: int | None = None) -> Path:
     path = Path(named).expanduser()
     if path.is_file():
         return path
-    if named in _GONE:
-        raise WeightsError(f"weights '{named}' no longer ship: 'policy-7-13' takes their place")
     near = near_matches(named, shipped_names())
     raise WeightsError(
         f"no weights '{named}': it is not a file, and shipped are: "

@@ -101,21 +101,17 @@ class ReinforceConfig(NetworkTraining):
     match: MatchSection = Field(default=MatchSection())
 
 
-def train_by_gradient(
-    plan: TrainingPlan[ReinforceConfig], *, journal: TrainingJournal | None = None
-) -> RoundsResult:
+def train_by_gradient(plan: TrainingPlan[ReinforceConfig]) -> RoundsResult:
     """Train to the last round, from the newest checkpoint of the plan's folder if there is one.
 
     Raises:
       MiaiError: names or weights are wrong, a loss is not finite, or nothing can be written.
     """
-    return _Reinforcement(plan, journal).run()
+    return _Reinforcement(plan).run()
 
 
 class _Reinforcement:
-    def __init__(
-        self, plan: TrainingPlan[ReinforceConfig], journal: TrainingJournal | None
-    ) -> None:
+    def __init__(self, plan: TrainingPlan[ReinforceConfig]) -> None:
         config = plan.config
         prepare_torch(config.run)
         self._plan = plan
@@ -134,7 +130,6 @@ class _Reinforcement:
             save=self._save,
             state=lambda: {"pool": self._pool},
             restore=self._restore,
-            journal=journal,
         )
 
     def run(self) -> RoundsResult:

@@ -186,9 +186,7 @@ class TrainedPatterns:
     test: PatternReport
 
 
-def train_rollout(
-    plan: TrainingPlan[RolloutConfig], *, journal: TrainingJournal | None = None
-) -> TrainedPatterns:
+def train_rollout(plan: TrainingPlan[RolloutConfig]) -> TrainedPatterns:
     """Train from scratch, which takes a minute for some thousands of games.
 
     Raises:
@@ -201,7 +199,7 @@ def train_rollout(
     policy = PatternPolicy.untrained(size)
     policy.header = policy.header.model_copy(update={"licence": config.patterns.licence})
     record = plan.record(data=f"{len(games)} games, {games.digest()}")
-    with journal or TrainingJournal(plan.folder) as notes:
+    with TrainingJournal(plan.folder) as notes:
         if omissions := games.left_out():
             notes.say(omissions)
         train(

@@ -12,9 +12,8 @@ import hashlib
 import io
 import re
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -169,9 +168,6 @@ _FILE: Final = "log.csv"
 _EVENTS: Final = "events"
 _LOCK: Final = "lock"
 
-EVERY: Final = 15.0
-"""Seconds between two lines of a `Ticker`."""
-
 
 class TrainingJournal:
     """Writes figures by step; used in a ``with`` statement.
@@ -245,28 +241,3 @@ class TrainingJournal:
         """Write a line on the terminal."""
         if self._out is not None:
             print(line, file=self._out, flush=True)
-
-
-class ProgressTicker:
-    """Says now and then how far something long has come; any thread may tell of it.
-
-    Args:
-      say: takes a line.
-      what: is counted, in the plural.
-      total: how many there will be.
-    """
-
-    def __init__(self, say: Callable[[str], None], what: str, total: int) -> None:
-        self._say, self._what, self._total = say, what, total
-        self._done = 0
-        self._said = time.monotonic()
-        self._lock = threading.Lock()
-
-    def tick(self) -> None:
-        """Count one more."""
-        with self._lock:
-            self._done += 1
-            now = time.monotonic()
-            if now - self._said >= EVERY:
-                self._said = now
-                self._say(f"  {self._done}/{self._total} {self._what}")

@@ -263,7 +263,7 @@ class TrainingRun:
         save: Callable[[Path], None],
         state: Callable[[], dict[str, Any]],
         restore: Callable[[Checkpoint], None],
-        journal: TrainingJournal | None,
+        journal: TrainingJournal | None = None,
     ) -> None:
         self.checkpoints = Checkpoints(folder / "checkpoints")
         self._folder = folder

@@ -53,9 +53,7 @@ class ValueConfig(NetworkTraining):
     game: ValueGameSection
 
 
-def train_value(
-    plan: TrainingPlan[ValueConfig], *, journal: TrainingJournal | None = None
-) -> TrainingResult[GameMeasures]:
+def train_value(plan: TrainingPlan[ValueConfig]) -> TrainingResult[GameMeasures]:
     """Make the missing games, then train from the newest checkpoint.
 
     Raises:
@@ -65,7 +63,7 @@ def train_value(
     # Refuses what it must before the games, which take hours.
     make_network(config.game.size, config.encoder, config.network, seed=config.run.seed)
     players = _players(config)
-    with journal or TrainingJournal(plan.folder / "making") as own:
+    with TrainingJournal(plan.folder / "making") as own:
         _make_games(games, players, config, own)
     learning_threads(config.run)  # self-play left torch with one
     learning = SupervisedConfig(

@@ -28,6 +28,7 @@ from pydantic import TypeAdapter
 from miai.files import write_text
 from miai.pages.charts import Axis, Plot, Points, figure
 from miai.process.processors import available_processors
+from miai.progress import make_progress
 from miai_go.errors import TrainingError, first_line
 from miai_go.learning.data.dataset import GoDataset
 from miai_go.learning.data.shards import Shard, ShardWriter, shard_folders
@@ -42,7 +43,7 @@ from miai_go.learning.selfplay.tree_games import (
 )
 from miai_go.learning.training.initial_network import make_network
 from miai_go.learning.training.learner import Learner, Lesson, learning_threads, prepare_torch
-from miai_go.learning.training.run_folder import ProgressTicker, TrainingJournal, TrainingPlan
+from miai_go.learning.training.run_folder import TrainingJournal, TrainingPlan
 from miai_go.learning.training.supervised import endless, lesson_of
 from miai_go.learning.training.training_run import Checkpoint, LossMeans, RoundsResult, TrainingRun
 from miai_go.learning.training.zero_config import ZeroConfig
@@ -86,6 +87,9 @@ def contest(
     )
     return play_match(players[0], players[1], rules)
 
+
+_LINE_SECONDS: Final = 15.0
+"""Minimum time between two lines about the games of a round."""
 
 FILE: Final = "ladder.csv"
 PICTURE: Final = "ladder.svg"
@@ -359,8 +363,7 @@ class _Zero:
                 "restore them, or start again in another folder"
             )
         began = time.perf_counter()
-        ticker = ProgressTicker(journal.say, "games", self._config.selfplay.games)
-        games, tally = self._play(number, ticker)
+        games, tally = self._play(number)
         seconds = time.perf_counter() - began
         with ShardWriter(
             self._folder,
@@ -380,14 +383,16 @@ class _Zero:
             figures["resign_wrong"] = tally.wrong / tally.held_out
         return figures
 
-    def _play(self, number: int, ticker: ProgressTicker) -> tuple[list[StoredGame], ResignTally]:
+    def _play(self, number: int) -> tuple[list[StoredGame], ResignTally]:
         """Return the games of all groups, in the groups' order."""
         section = self._config.selfplay
         shares = [len(part) for part in np.array_split(np.arange(section.games), section.groups)]
         workers = min(section.workers or available_processors(), section.groups)
         oracles = self._players(workers)
         free = list(range(workers))
-        stopped = threading.Event()
+        stopped, counting = threading.Event(), threading.Lock()
+        progress = make_progress("Play", unit="games", aside=True)
+        progress.begin(done=0, total=section.games)
 
         def play(group: int) -> tuple[list[StoredGame], ResignTally]:
             mine = free.pop()
@@ -409,7 +414,8 @@ class _Zero:
                 games = []
                 for game in takewhile(lambda _: not stopped.is_set(), table.play(valuer)):
                     games.append(game)
-                    ticker.tick()
+                    with counting:
+                        progress.advance("games", every=_LINE_SECONDS)
                 return games, table.tally
             finally:
                 free.append(mine)

@@ -15,7 +15,7 @@ from miai.parameters import StrictModel, parameter
 from miai_go.errors import TrainingError
 from miai_go.learning.training.config_sections import LearningTables
 from miai_go.learning.training.learner import Learner, Lesson, prepare_torch
-from miai_go.learning.training.run_folder import TrainingJournal, TrainingPlan
+from miai_go.learning.training.run_folder import TrainingPlan
 from miai_go.learning.training.training_run import Checkpoint, TrainingResult, TrainingRun
 from miai_go.nets.network import tensors_of
 from miai_go.tsumego.data.labelled_positions import LabelledPositions, policy_targets
@@ -63,9 +63,7 @@ class TsumegoConfig(LearningTables):
     network: NetSection = Field(default=NetSection())
 
 
-def train_net(
-    plan: TrainingPlan[TsumegoConfig], *, journal: TrainingJournal | None = None
-) -> TrainingResult[LifeMeasures]:
+def train_net(plan: TrainingPlan[TsumegoConfig]) -> TrainingResult[LifeMeasures]:
     """Train to the last step, from the newest checkpoint of the plan's folder if there is one.
 
     Raises:
@@ -105,7 +103,6 @@ def train_net(
         save=save,
         state=lambda: {"data": positions.digest},
         restore=restore,
-        journal=journal,
     )
     weights = sum(p.numel() for p in network.parameters())
     measured = sampled_rows(held_out, MEASURED)
