@@ -7,8 +7,14 @@ from __future__ import annotations
 
 import os
 import re
+import tomllib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from miai.errors import MiaiError
 from miai_tournaments.report.report import TournamentReport
 from miai_tournaments.report.report_files import csv_files, write_report
 
@@ -29,6 +35,26 @@ def assert_expected(name: str, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     assert text == path.read_text(encoding="utf-8"), name
+
+
+def assert_transcript(name: str, answer: Callable[[str], str], *, prompt: str = "> ") -> None:
+    """Check the answers to a file's lines that begin with the prompt; new ones are added there."""
+    text = (FOLDER / name).read_text(encoding="utf-8")
+    asked = re.findall(rf"^{re.escape(prompt)}(.*)$", text, re.MULTILINE)
+    assert asked
+    assert_expected(name, "\n".join(f"{prompt}{line}\n{answer(line)}\n" for line in asked))
+
+
+def refusal(attempt: Callable[[], object], *, folder: Path | None = None) -> str:
+    """Return the message with which an attempt is refused, FOLDER in place of a folder."""
+    with pytest.raises(MiaiError) as caught:
+        attempt()
+    return str(caught.value).replace(str(folder or "FOLDER"), "FOLDER")
+
+
+def table_of(line: str) -> dict[str, Any]:
+    """Return a table of TOML in one line, in which semicolons divide its own."""
+    return tomllib.loads(line.replace("; ", "\n"))
 
 
 def assert_report(name: str, report: TournamentReport, folder: Path) -> None:

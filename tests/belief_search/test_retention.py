@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -17,7 +16,7 @@ from miai.beliefs import BeliefSearch, Root, named_bounds
 from miai.beliefs.bounds import ExactBounds, LimitedBounds
 from miai.beliefs.protocol import BoundEntry
 from miai.beliefs.retention import CountSketch, LeastRecentlyUsed, MostFrequent, SpaceSaving
-from miai.errors import ParameterError, UnknownComponentError
+from miai.errors import ParameterError
 from miai_miniblind.mini_rbc import MiniRbcProblem
 from miai_miniblind.phantom_lines import PhantomLinesProblem
 
@@ -156,23 +155,6 @@ def test_approximate_bounds_keep_the_limit_too(retention: str) -> None:
     search.search(Root((0, 0), tuple(range(STATES))), 4)
     assert search.bounds.statistics()["forgotten"] > 0
     assert 0 < search.bounds.nbytes <= LIMIT
-
-
-@pytest.mark.parametrize(
-    ("name", "parameters", "error"),
-    [
-        ("tabel", {}, UnknownComponentError),
-        ("table", {"limit": 100}, ParameterError),
-        ("minhash", {"k": 0}, ParameterError),
-        ("minhash", {"threshold": 1.5}, ParameterError),
-        ("none", {"limit": 5000}, ParameterError),
-    ],
-)
-def test_mistakes_are_reported_before_the_search(
-    name: str, parameters: dict[str, Any], error: type[Exception]
-) -> None:
-    with pytest.raises(error):
-        named_bounds(name, **parameters)
 
 
 @pytest.mark.parametrize("retention", ["none", "lru", "space-saving", "count-sketch"])

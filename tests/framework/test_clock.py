@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 import miai
 from miai.agent import RandomAgent
 from miai.clock import Clock, ClockReading, TimeControl
-from miai.errors import ConfigError
 from miai.playing.match import InProcessSeat, play_game
 from miai.process.agent_process import AgentProcess
 from miai.record import GameRecord, Termination
@@ -186,36 +185,6 @@ def test_the_allotted_time_by_hand() -> None:
     byo_yomi = TimeControl(kind="byo-yomi", seconds=60.0, periods=3, period_seconds=10.0)
     assert Clock(byo_yomi).reading().allotment(moves_left=30) == pytest.approx(2.0 + 9.0)
     assert ClockReading(control=TimeControl()).periods == 0
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"kind": "fisher"}, "unknown kind 'fisher'. Did you mean 'fischer'?"),
-        ({"kind": "absolute"}, "kind 'absolute' needs seconds"),
-        ({"kind": "per-move"}, "kind 'per-move' needs seconds"),
-        ({"kind": "fischer"}, "needs seconds or an increment"),
-        ({"kind": "fischer", "seconds": 1, "increment_per": "move"}, "give 'action' or 'turn'"),
-        ({"kind": "absolute", "seconds": 1, "increment_per": "turn"}, "has no increment_per"),
-        ({"kind": "byo-yomi", "periods": 2}, "needs periods and period_seconds"),
-        ({"kind": "byo-yomi", "period_seconds": 2.0}, "needs periods and period_seconds"),
-        ({"kind": "absolute", "seconds": -1.0}, "seconds is -1.0"),
-        ({"kind": "absolute", "seconds": float("nan")}, "seconds is nan"),
-        ({"kind": "absolute", "seconds": float("inf")}, "seconds is inf"),
-        ({"margin": -0.5}, "margin is -0.5"),
-        ({"kind": "byo-yomi", "periods": -1, "period_seconds": 1.0}, "periods is -1"),
-        ({"move_deadline": 0.0}, "move_deadline is 0.0"),
-        ({"move_deadline": float("inf")}, "move_deadline is inf"),
-        ({"move_deadline": float("nan")}, "move_deadline is nan"),
-        ({"seconds": 5.0}, "kind 'none' has no seconds"),
-        ({"kind": "absolute", "seconds": 5.0, "increment": 1.0}, "has no increment"),
-        ({"kind": "per-move", "seconds": 5.0, "periods": 3}, "has no periods"),
-    ],
-)
-def test_a_bad_time_control_says_what_is_wrong(values: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError, match="time control: ") as output:
-        TimeControl(**values)
-    assert message in str(output.value)
 
 
 # -- real agents, really sleeping -----------------------------------------------------------------

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.warm_command import call_miai, run_miai
-from tests.whole_texts import assert_expected
+from tests.whole_texts import assert_transcript
 
 from miai.errors import ConfigError
 from miai.plain import listed, parse_assignment, parse_value
@@ -66,64 +66,19 @@ def test_long_lists_are_cut() -> None:
     assert listed(["a", "b", "c", "d"], limit=2) == "a, b and 2 more"
 
 
-COMMANDS = """\
-list
-list agents file
-list agent mcts --game go
-list search alphazero --game go
-list agents --game go
-list searches --game tic_tac_toe
-list adjudicator --game rbc
-list opponents --game tic_tac_toe
-list games pig --json
-"""
-
-
 def test_listings_are_for_people() -> None:
-    said = (f"$ miai {line}\n{call_miai(line.split()).stdout}" for line in COMMANDS.splitlines())
-    assert_expected("listings.txt", "\n".join(said))
+    transcript = "listings.txt", lambda line: call_miai(line.split()).stdout
+    assert_transcript(*transcript, prompt="$ miai ")
     assert "search" in json.loads(call_miai(["list", "--json"]).stdout)
 
 
-MISTAKES = """\
-list agents --game goo
-list games gi
-play go --set board_size=99
-play go --set bord_size=9
-play go --set nonsense
-play go --blakc mcts
-play go --blakc.simulations 5
-play go --sed 3
-play go --quite
-play go --black --white mcts
-play go human mcts
-play tic_tac_toe x=human
-play phantom_tic_tac_toe x
-play go --white.command nothing
-play go --white.comand nothing
-play go --white gtp --white.command nothing
-play go --black mcts --black.simulatoins 5
-play go --black random --black.depth 5
-play go --black mtcs
-play go --black mcts --black.simulations 0
-play go --black alphago --black.mix 1
-play go --black alphazero --black.search.considered 9
-play go --black mcts --black.adviser slover
-play go --record game.xyz
-play go --record no/such/folder/game.sgf
-play phantom_tic_tac_toe --x mcts
-play goofspiel --set players=10 --set num_cards=2 --stranger random
-play goofspiel --set players=10 --set num_cards=2 stranger
-"""
-
-
 def test_a_mistake_gets_one_message_and_status_2() -> None:
-    said = []
-    for line in MISTAKES.splitlines():
+    def answer(line: str) -> str:
         done = call_miai(line.split())
         assert done.returncode == 2, line
-        said.append(f"$ miai {line}\n{done.stdout}{done.stderr}")
-    assert_expected("refusals.txt", "\n".join(said))
+        return f"{done.stdout}{done.stderr}"
+
+    assert_transcript("refusals.txt", answer, prompt="$ miai ")
 
 
 @pytest.mark.parametrize(

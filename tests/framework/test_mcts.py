@@ -31,7 +31,7 @@ from tests.framework.tree_games import (
 )
 
 import miai
-from miai.errors import GameError, HiddenInformationError, ParameterError, PluginError
+from miai.errors import GameError, HiddenInformationError, PluginError
 from miai.parameters import build_parameters
 from miai.search.evaluators import RandomRollout
 from miai.search.mcts import Mcts, MctsParameters, Node, best_value, most_visits, puct, uct
@@ -540,21 +540,6 @@ def test_it_resigns_below_its_threshold_only() -> None:
     assert searched(game, resign_below=-0.4)[0].resign
     assert not searched(game, resign_below=-0.6)[0].resign
     assert not searched(game)[0].resign
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"simulations": 0}, "needs a budget in seconds"),
-        ({"simulation": 10}, "Did you mean 'simulations'"),
-        ({"selection": "rave"}, "selection"),
-        ({"batch": 0}, "batch"),
-        ({"evaluator_parameters": {"rolouts": 3}}, "Did you mean 'rollouts'"),
-    ],
-)
-def test_wrong_parameters_are_named(values: dict[str, Any], message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
-        miai.make_agent("mcts", miai.load_game("tic_tac_toe"), **values)
 
 
 # -- what it refuses ------------------------------------------------------------------------------

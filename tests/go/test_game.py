@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.go.positions import go, play
 
 from miai.api import renderer_for
-from miai.errors import InvalidActionError, InvalidStateError, ParameterError
+from miai.errors import InvalidActionError, InvalidStateError
 from miai.information import PlayerView
 from miai.playing.openings import MovesReader, random_opening
 from miai.testing import check_game
@@ -67,36 +67,6 @@ def test_a_game_is_rebuilt_from_its_parameters(rules: str) -> None:
     assert again.rules == game.rules
     assert again.new_initial_state().key() == game.new_initial_state().key()
     assert again.white_bonus == game.white_bonus
-
-
-@pytest.mark.parametrize(
-    ("values", "said"),
-    [
-        ({"board_size": 26}, "board_size: .* 25"),
-        ({"board_size": 0}, "board_size"),
-        ({"komi": 6.3}, "komi: .*multiple of 0.5"),
-        ({"komi": 1e9}, "komi"),
-        ({"komi": float("nan")}, "komi"),
-        ({"rules": "chinesse"}, "rules"),
-        ({"bord_size": 9}, "Did you mean 'board_size'"),
-        ({"handicap": 1}, "komi = 0.5"),
-        ({"handicap": 10, "board_size": 19}, "2 to 9"),
-        ({"handicap": 5, "board_size": 8}, "2 to 4"),
-        ({"handicap": 2, "board_size": 5}, "handicap_points"),
-        ({"handicap": 3, "handicap_points": ["A1"]}, "handicap is 3"),
-        ({"board_size": 9, "handicap_points": ["D4", "d4"]}, "D4 is named twice"),
-        ({"board_size": 9, "black_stones": ["K1"]}, "off the 9x9 board"),
-        ({"board_size": 9, "black_stones": ["I1"]}, "not a vertex"),
-        ({"board_size": 9, "black_stones": ["A1"], "white_stones": ["A1"]}, "named twice"),
-        ({"board_size": 2, "black_stones": ["A1", "A2", "B1", "B2"]}, "without a liberty"),
-        ({"board_size": 9, "black_stones": ["pass"]}, "not a point"),
-        ({"max_moves": 0}, "max_moves"),
-        ({"first_player": "red"}, "first_player"),
-    ],
-)
-def test_bad_parameters_are_refused_by_name(values: dict[str, Any], said: str) -> None:
-    with pytest.raises(ParameterError, match=said):
-        go(**values)
 
 
 FIXED = {

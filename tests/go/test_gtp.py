@@ -27,7 +27,6 @@ from miai.errors import (
     AgentTimeoutError,
     AgentUnavailableError,
     ConfigError,
-    ParameterError,
 )
 from miai.parameters import build_parameters
 from miai.playing.match import play
@@ -201,28 +200,6 @@ def test_a_command_is_a_list_or_one_line_without_a_shell() -> None:
     assert line.command == ("gnugo", "--level", "3 4", "$HOME;ls")
     listed = build_parameters(GtpParameters, {"command": ["gnugo", "--level", "3 4"]})
     assert listed.command == ("gnugo", "--level", "3 4")
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({}, "command: is required"),
-        ({"command": ""}, "command"),
-        ({"command": []}, "command"),
-        ({"command": [" "]}, "the first word of the command must be a program"),
-        ({"command": "gnugo 'unclosed"}, "No closing quotation"),
-        ({"command": "gnugo", "startup": ["level 1\nquit"]}, "one line"),
-        ({"command": "gnugo", "startup": ["3 level 1"]}, "has no identity number"),
-        ({"command": "gnugo", "cwd": "/nowhere/at/all"}, "/nowhere/at/all is not a folder"),
-        ({"command": "gnugo", "restart": "sometimes"}, "restart"),
-        ({"command": "gnugo", "timeouts": {"move": 0}}, "timeouts.move: 0 is too small"),
-        ({"command": "gnugo", "comand": "x"}, "Did you mean 'command'"),
-        ({"command": "gnugo --seed {seed}", "restart": "never"}, "{seed} in the command needs"),
-    ],
-)
-def test_a_wrong_parameter_is_explained(values: dict[str, Any], message: str) -> None:
-    with pytest.raises(ParameterError, match=re.escape(message)):
-        build_parameters(GtpParameters, values)
 
 
 def test_an_engine_is_found_off_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

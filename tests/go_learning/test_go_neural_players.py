@@ -490,37 +490,6 @@ def test_unavailable_weights_are_refused(folder: Path) -> None:
         AlphaZero(go(board_size=7), AlphaZeroParameters(weights=five)).new_game(1)
 
 
-@pytest.mark.parametrize(
-    ("name", "values", "said"),
-    [
-        ("policy", {"network": {"threads": 2000}}, "threads: 2000 is too large; at most 256"),
-        (
-            "policy",
-            {"precision": "fp32"},
-            r"precision: unknown parameter. Write network\.precision",
-        ),
-        ("alphago", {"leaf_value": {"kind": "mixed", "mix": 1.5}}, r"leaf_value\.mix: 1.5 is too"),
-        ("alphago", {"leaf_value": {"mix": 0.5}}, "mix: is a parameter of the kind mixed only"),
-        (
-            "alphago",
-            {"mix": 0.5},
-            r"mix: unknown parameter. Write leaf_value.mix, with leaf_value = ",
-        ),
-        ("alphago", {"lambda": 0.5}, "lambda"),
-        ("alphazero", {"simulation": 5}, "Did you mean 'simulations'"),
-        ("alphazero", {"leaves": 0}, "leaves"),
-        ("alphazero", {"search": "uct"}, "search"),
-        ("alphazero", {"simulations": 10**10}, "simulations"),
-        ("alphazero", {"search": "gumbel", "simulations": 10**6}, "at most simulations = 100000"),
-        ("policy", {"network": {"device": "x" * 41}}, "device"),
-        ("policy", {"temperature": -1}, "temperature"),
-    ],
-)
-def test_bad_parameters_are_refused(name: str, values: dict[str, Any], said: str) -> None:
-    with pytest.raises(ParameterError, match=said):
-        miai.make_agent(name, go(), **values)
-
-
 def test_states_of_other_games_and_finished_games_are_refused(folder: Path) -> None:
     for name in ("policy", "alphazero"):
         search = search_of(name, go(board_size=5), folder)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import itertools
 from math import comb
-from typing import Any
 
 import pytest
 
 import miai
 from miai import Json, Observation, State
 from miai.beliefs.problem import Root
-from miai.errors import ParameterError
 from miai_miniblind.mini_rbc import MiniRbc, MiniRbcProblem, MiniRbcPublic
 from miai_miniblind.phantom_lines import (
     PhantomLinesProblem,
@@ -233,24 +231,6 @@ def test_one_turn_finds_it_where_the_pings_cut_the_sea_into_blocks(
 
 
 # -- refusals ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"size": 4, "window": 5}, "1 to 4 squares on a side on this board, got 5"),
-        ({"king": "a1"}, "both on a1"),
-        ({"king": "f1"}, "'f1' is not a square"),
-        ({"starts": ["e5d4"]}, "the king only"),
-        ({"decoy": True, "starts": ["e5d4", "e5"]}, "or all only the king"),
-        ({"starts": ["a1"]}, "share a square"),
-        ({"decoy": True, "starts": ["e5e5"]}, "share a square"),
-        ({"starts": ["e5x"]}, "not one or two squares"),
-    ],
-)
-def test_incompatible_options_are_refused(values: dict[str, Any], message: str) -> None:
-    with pytest.raises(ParameterError, match=message):
-        miai.load_game("mini_rbc", **values)
 
 
 def test_problems_refuse_sizes_that_they_do_not_have() -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import pytest
 from pydantic import field_validator, model_validator
+from tests.whole_texts import assert_transcript, refusal, table_of
 
 import miai
+from miai.api import make_panel
+from miai.beliefs import named_bounds
+from miai.clock import TimeControl
 from miai.errors import ParameterError
 from miai.parameters import (
     KIND,
@@ -21,6 +25,7 @@ from miai.parameters import (
     set_parameter,
 )
 from miai.search.evaluators import refuse_seconds
+from miai_tournaments.ratings.sprt import Sprt
 
 
 class Inner(miai.Parameters):
@@ -38,50 +43,6 @@ class Example(miai.Parameters):
     place: Path = miai.parameter(Path(), help="A file")
     type: int = miai.parameter(0, help="A name that schemas have too")
     label: str = miai.parameter("x", help="Name", min_length=1, max_length=4, pattern=NAME_PATTERN)
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"simulatoins": 5}, "players[2].simulatoins: unknown parameter. Did you mean 'simulat"),
-        ({"simulations": 0}, "players[2].simulations: 0 is too small; at least 1"),
-        ({"simulations": "many"}, "players[2].simulations: expected a whole number, got 'many'"),
-        ({"simulations": True}, "players[2].simulations: expected a whole number, got true"),
-        ({"simulations": "20"}, "players[2].simulations: expected a whole number, got '20'"),
-        ({"simulations": 20.0}, "players[2].simulations: expected a whole number, got 20.0"),
-        ({"seconds": "-0.5"}, "players[2].seconds: expected a number, got '-0.5'"),
-        ({"seconds": True}, "players[2].seconds: expected a number, got true"),
-        ({"verbose": 1}, "players[2].verbose: expected true or false, got 1"),
-        ({"verbose": "yes"}, "players[2].verbose: expected true or false, got 'yes'"),
-        ({"points": 7.3}, "players[2].points: 7.3 is not a multiple of 0.5; use 7 or 7.5"),
-        ({"points": -0.2}, "players[2].points: -0.2 is not a multiple of 0.5; use -0.5 or 0"),
-        ({"inner": {"width": True}}, "players[2].inner.width: expected a whole number, got true"),
-        ({"type": True}, "players[2].type: expected a whole number, got true"),
-        ({"label": ".."}, "players[2].label: '..' is not a name: use letters, digits and _"),
-        (
-            {"mode": "uctt"},
-            "players[2].mode: 'uctt' is not one of uct, puct; did you mean 'uct' or",
-        ),
-        ({"seconds": float("nan")}, "players[2].seconds: expected a finite number, got nan"),
-        ({"seconds": 0.0}, "players[2].seconds: 0 is too small; more than 0"),
-        ({"simulations": 2 * 10**9}, "2000000000 is too large; at most 1000000000"),
-        ({"verbose": "perhaps"}, "players[2].verbose: expected true or false, got 'perhaps'"),
-        ({"inner": True}, "players[2].inner: expected a table of keys and values, got true"),
-        ({"moves": 3}, "players[2].moves: expected a list in brackets, got 3"),
-        ({"moves": ["a1", 3]}, "players[2].moves[1]: expected a text in quotes"),
-        ({"moves": []}, "players[2].moves: has too few entries: 0; at least 1"),
-        ({"moves": ["a"] * 3}, "players[2].moves: has too many entries; at most 2"),
-        ({"label": "x" * 5}, "players[2].label: a text of 5 characters is too long; at most 4"),
-        ({"label": ""}, "players[2].label: a text of 0 characters is too short; at least 1"),
-        ({"label": "a b"}, "players[2].label: 'a b' is not a name: use letters, digits and _"),
-        ({"inner": {"widht": 4}}, "players[2].inner.widht: unknown parameter. Did you mean 'wid"),
-    ],
-)
-def test_a_wrong_value_is_reported_with_path_cause_and_remedy(
-    values: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ParameterError, match=re.escape(message)):
-        build_parameters(Example, values, where="players[2]")
 
 
 def test_other_values_are_converted_as_before() -> None:
@@ -151,34 +112,6 @@ class Search(miai.Parameters):
     network: Network = miai.parameter(Network(precision="int8"), help="Running the network")
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"root": "gumble"}, "x.root: 'gumble' is not one of puct, gumbel; did you mean 'gumbel'"),
-        ({"root": 3}, "x.root: expected one of puct, gumbel, or a table, got 3"),
-        ({"root": {"kind": "gumbel", "considered": 0}}, "x.root.considered: 0 is too small"),
-        (
-            {"root": {"considered": 3}},
-            "x.root.considered: is a parameter of the kind gumbel only; write kind = 'gumbel'",
-        ),
-        ({"root": {"kind": "gumbel", "consider": 3}}, "x.root.consider: unknown parameter. Did"),
-        ({"network": {"precisoin": 1}}, "x.network.precisoin: unknown parameter. Did you mean 'pr"),
-        ({"precision": "fp32"}, "x.precision: unknown parameter. Write network.precision."),
-        (
-            {"considered": 3},
-            "x.considered: unknown parameter. Write root.considered, with root = 'gumbel'.",
-        ),
-        ({"share": 1}, "x.share: is now network.seconds"),
-        ({"old": 1}, "x.old: was removed: nothing read it"),
-    ],
-)
-def test_mistakes_in_tables_and_choices_name_the_place(
-    values: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ParameterError, match=re.escape(message)):
-        build_parameters(Search, values, where="x")
-
-
 class Halving(Gumbel):
     kind: Literal["halving"] = "halving"  # type: ignore[assignment]
     rounds: int = miai.parameter(3, help="Rounds")
@@ -212,6 +145,36 @@ class Range(miai.Parameters):
         return self
 
 
+def test_a_wrong_value_is_reported_with_path_cause_and_remedy() -> None:
+    """Of the models above."""
+
+    def answer(line: str) -> str:
+        model, _, table = line.partition(": ")
+        where = {"Example": "players[2]", "Search": "x"}.get(model, "")
+        return refusal(lambda: build_parameters(globals()[model], table_of(table), where=where))
+
+    assert_transcript("model-mistakes.txt", answer)
+
+
+def test_wrong_parameters_of_components_are_explained() -> None:
+    def answer(line: str) -> str:
+        subject, _, table = line.partition(":")
+        subject, _, game = subject.partition(" of ")
+        kind, name = subject.split()
+        values = table_of(table.strip())
+        attempts: dict[str, Callable[[], object]] = {
+            "game": lambda: miai.load_game(name, **values),
+            "agent": lambda: miai.make_agent(name, miai.load_game(game), **values),
+            "judges": lambda: make_panel(miai.load_game(game), values),
+            "bounds": lambda: named_bounds(name, **values),
+            "time": lambda: TimeControl(**values),
+            "sprt": lambda: Sprt(**values),
+        }
+        return refusal(attempts[kind])
+
+    assert_transcript("wrong-parameters.txt", answer)
+
+
 def test_the_defaults_of_a_table_are_those_of_its_model() -> None:
     rows = {row["name"]: row["default"] for row in describe_parameters(Search)}
     assert rows["network.precision"] == "int8"
@@ -224,20 +187,6 @@ def test_kinds_that_share_a_parameter_are_named_together() -> None:
     message = "Write root.rounds, with root = 'halving' or 'even' or tail.rounds."
     with pytest.raises(ParameterError, match=message):
         build_parameters(Rooted, {"rounds": 3})
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"low": 3, "high": 2}, "low is above high"),
-        ({"rank": "zz"}, "rank: 'zz' is not a rank"),
-        ({"rank": "other"}, "rank: an unknown rank, got 'other'"),
-    ],
-)
-def test_a_message_says_a_place_and_a_value_once(values: dict[str, Any], message: str) -> None:
-    with pytest.raises(ParameterError) as caught:
-        build_parameters(Range, values)
-    assert str(caught.value) == message
 
 
 def test_a_choice_is_named_by_its_kind_or_written_as_a_table() -> None:

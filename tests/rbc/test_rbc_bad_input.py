@@ -91,42 +91,6 @@ def test_any_text_is_refused_or_a_position_with_two_kings(text: str) -> None:
     assert [board.kings.bit_count() for board in boards.boards()] == [2]
 
 
-# -- limits ---------------------------------------------------------------------------------------
-
-BAD: list[tuple[str, Any]] = [
-    ("limit", 0),
-    ("limit", -1),
-    ("limit", 511),
-    ("limit", 1.5),
-    ("depth", 0),
-    ("samples", 0),
-    ("stash_mb", -1),
-    ("scan", "luck"),
-    ("engine", "fruit"),
-    ("low", 1.1),
-    ("danger", float("nan")),
-]
-
-
-@pytest.mark.parametrize(("name", "value"), BAD)
-def test_parameters_out_of_range_are_refused_by_name(name: str, value: Any) -> None:
-    with pytest.raises(ParameterError, match=name):
-        miai.make_agent("rbc-strong", rbc(), **{name: value})
-
-
-@pytest.mark.parametrize(
-    ("parameters", "said"),
-    [
-        ({"weights": {"kind": "value", "doubt": 0.0}}, r"weights\.doubt: .* the kind model only"),
-        ({"doubt": 0.1}, r"doubt: unknown parameter. Write weights\.doubt"),
-        ({"nodes": 5}, r"nodes: unknown parameter. Write engine\.nodes"),
-    ],
-)
-def test_parameters_of_a_table_are_found(parameters: dict[str, Any], said: str) -> None:
-    with pytest.raises(ParameterError, match=said):
-        miai.make_agent("rbc-strong", rbc(), **parameters)
-
-
 # -- observations that are none -------------------------------------------------------------------
 
 MALFORMED: list[Any] = [

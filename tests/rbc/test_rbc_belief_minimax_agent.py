@@ -11,7 +11,6 @@ from tests.rbc.test_rbc_agents import walk
 
 import miai
 from miai import ClockReading, TimeControl
-from miai.errors import MiaiError
 from miai.playing.match import play_game
 from miai.process.agent_process import AgentProcess
 from miai.record import Termination
@@ -80,16 +79,3 @@ def test_the_flag_never_falls(control: TimeControl) -> None:
         assert record.termination is Termination.TERMINAL, record.detail
         depths = {(move.statistics or {}).get("depth") for move in record.moves[::2]}
         assert 2 in depths or 1 in depths
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "said"),
-    [
-        ("depth", 4, "depth: 4 is too large"),
-        ("bounds", "corse", "Did you mean 'cores'"),
-        ("boards", 0, "boards: 0 is too small"),
-    ],
-)
-def test_bad_parameters_are_refused_before_the_game(name: str, value: Any, said: str) -> None:
-    with pytest.raises(MiaiError, match=said):
-        agent(**{name: value})

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tests.warm_command import run_miai
+from tests.whole_texts import table_of
 
 from miai.record import VerdictRecord
 from miai.record_reader import read_record
@@ -51,7 +52,24 @@ def _value(value: object) -> str:
         return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key} = {_value(below)}' for key, below in value.items())}}}"
     return repr(value)
+
+
+def config_with(tables: str) -> str:
+    """Return a config file of three random players with other tables, as `table_of` reads them.
+
+    A text among the players is the name of a random one; ``more`` are added to the three.
+    """
+    given = table_of(tables)
+    rounds = {} if "format" in given else {"rounds": 2}
+    players = given.pop("players", ["ann", "bob", "cid", *given.pop("more", [])])
+    if isinstance(players, list):
+        players = [player(entry) if isinstance(entry, str) else entry for entry in players]
+    head = {"name": "test", "seed": 3, **rounds, **given.pop("tournament", {})}
+    game = {"name": "tic_tac_toe"}
+    return _lines({"tournament": head, "game": game, "players": players, **given})
 
 
 def player(name: str, agent: str = "random", **parameters: object) -> Table:

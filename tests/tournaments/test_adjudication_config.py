@@ -5,11 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
 from tests.tournaments.support import RANDOMS, config_text, rule
-from tests.whole_texts import assert_expected
 
-from miai.errors import ConfigError
 from miai.plugins.loader import registry
 from miai_tournaments.config.load import Tournament, load_tournament, resolved_rules
 
@@ -59,28 +56,3 @@ def test_the_page_names_every_rule_with_its_parameters_and_their_defaults() -> N
         for name, info in component.load_parameters().model_fields.items():
             default = "none" if info.is_required() else f"{info.get_default():g}"
             assert re.search(rf"`{name}` \({default}[:)]", output), (component.name, name)
-
-
-MISTAKES = (
-    config_text(*RANDOMS) + rule("sloved"),
-    config_text(*RANDOMS) + rule("resign-agreement", "moves = 0"),
-    config_text(*RANDOMS) + rule("resign-agreement", "movse = 2"),
-    config_text(*RANDOMS, game={"name": "phantom_tic_tac_toe"}) + rule("solved"),
-    config_text(*RANDOMS) + rule("solved") + rule("solved"),
-    config_text(*RANDOMS, adjudication={"hold_out": 0.1}),
-    config_text(*RANDOMS, adjudication={"hold_out": 1.5}) + rule("solved"),
-    config_text(*RANDOMS) + rule("solved").replace("adjudication.rules", "adjudication"),
-    config_text(*RANDOMS) + "\n[[adjudication.rules]]\nnodes = 3\n",
-    config_text(*RANDOMS, game=GO | {"komi": 7.5}) + rule("draw-agreement", "from_ply = 9"),
-    config_text(*RANDOMS, game=GO) + PAIRINGS + rule("draw-agreement", "from_ply = 9"),
-    config_text(*RANDOMS, game=TERRITORY) + rule("unconditional-life"),
-)
-
-
-def test_errors_are_reported_by_path(tmp_path: Path) -> None:
-    told = []
-    for text in MISTAKES:
-        with pytest.raises(ConfigError) as caught:
-            load(tmp_path, text.replace("rounds = 2\n", "") if "[format]" in text else text)
-        told.append(str(caught.value).replace(str(tmp_path), "FOLDER"))
-    assert_expected("adjudication-mistakes.txt", "\n".join(told))

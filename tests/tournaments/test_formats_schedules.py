@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.tournaments.formats import chance, entrants, make, names, play, seeds, strength
-from tests.whole_texts import assert_expected
+from tests.whole_texts import assert_expected, assert_transcript, refusal, table_of
 
-from miai.errors import MiaiError, ParameterError
+from miai.errors import MiaiError
 from miai.plugins.loader import registry
 from miai_tournaments.formats.format import Meeting, Pairing, how_many
 from miai_tournaments.formats.knockout import bracket
@@ -250,57 +250,13 @@ def test_a_sample_of_a_sweep_is_drawn_by_the_seed_within_its_bounds() -> None:
     assert 10 <= sum(v["n"] <= 31 for v in drawn) <= 40, "log: half of them below the middle"
 
 
-SPRT = {"elo0": 0, "elo1": 10}
-WRONG: list[tuple[str, int, dict[str, Any]]] = [
-    ("knockout", 1, {}),
-    ("round-robin", 1, {"rounds": 1}),
-    ("round-robin", 6, {"seatings": "all"}),
-    ("adaptive", 1, {"pairs": 5}),
-    ("adaptive", 3, {}),
-    ("adaptive", 3, {"pairs": 5, "width": 0}),
-    ("match", 3, {"pairs": 5}),
-    ("match", 2, {}),
-    ("match", 2, {"sprt": SPRT}),
-    ("match", 2, {"pairs": 5, "sprt": {"elo0": 10, "elo1": 0}}),
-    ("match", 2, {"pairs": 5, "sprt": {**SPRT, "alpha": 0.7}}),
-    ("match", 2, {"pairs": 5, "sprt": {**SPRT, "modle": 1}}),
-    ("match", 2, {"pairs": 5, "sprt": {**SPRT, "model": "elo"}}),
-    ("match", 2, {"pairs": 5, "sprt": SPRT, "colours": "fixed"}),
-    ("gauntlet", 3, {"heroes": ["p0"]}),
-    ("gauntlet", 3, {"heroes": ["p03", "p03"]}),
-    ("gauntlet", 3, {"heroes": names(3)}),
-    ("gauntlet", 3, {"heroes": []}),
-    ("pairings", 3, {"pairings": []}),
-    ("pairings", 3, {"pairings": [{"first": "p03", "second": "p11"}]}),
-    ("pairings", 3, {"pairings": [{"first": "p03", "second": "p03"}]}),
-    ("pairings", 3, {"pairings": [{"first": "p03"}]}),
-    ("pairings", 3, {"pairings": [{"first": "p03", "second": "p10", "others": ["p17"]}]}),
-    ("pairings", 2, {"pairings": [{"first": "p0", "second": "p1", "weight": 0}]}),
-    ("swiss", 6, {"rounds": 6}),
-    ("swiss", 5, {"rounds": 6}),
-    ("swiss", 6, {"rounds": 2, "pairs": 2, "colours": "balance"}),
-    ("swiss", 6, {}),
-    ("swiss", 6, {"rounds": 0}),
-    ("swiss", 6, {"rounds": 2, "ruonds": 3}),
-    ("swiss", 1, {"rounds": 1}),
-    ("sweep", 3, {"player": "p03", "vary": {}}),
-    ("sweep", 3, {"player": "p03"}),
-    ("sweep", 3, {"player": "p03", "vary": {"x": []}}),
-    ("sweep", 3, {"player": "p03", "vary": {"x": [1]}, "method": "random"}),
-    ("sweep", 3, {"player": "p03", "vary": {"x": {"low": 1, "high": 2}}}),
-    ("sweep", 3, {"player": "p03", "vary": {"x": [1]}, "samples": 3}),
-    ("sweep", 3, {"player": "p", "vary": {"x": {"low": 2, "high": 1}}, "samples": 2}),
-    ("sweep", 3, {"player": "p", "vary": {"x": [1]}, "rounds": 0}),
-]
-
-
 def test_contradictions_are_refused() -> None:
-    told = []
-    for name, count, values in WRONG:
-        with pytest.raises(ParameterError) as caught:
-            make(name, entrants(count), **values)
-        told += [f"{name} {values}, {count} players:", str(caught.value), ""]
-    assert_expected("format-refusals.txt", "\n".join(told))
+    def answer(line: str) -> str:
+        who, _, table = line.partition(" players: ")
+        name, _, count = who.partition(" of ")
+        return refusal(lambda: make(name, entrants(int(count)), **table_of(table)))
+
+    assert_transcript("format-refusals.txt", answer)
 
 
 def test_a_grid_and_a_sample_that_are_too_large_are_refused() -> None:

@@ -15,7 +15,7 @@ from tests.tournaments.support import (
     player,
     tournament,
 )
-from tests.whole_texts import assert_expected, assert_report
+from tests.whole_texts import assert_report
 
 import miai
 from miai.errors import ConfigError, ParameterError
@@ -211,38 +211,6 @@ def test_points_are_shares_of_the_opponents_or_excesses_over_the_mean() -> None:
 
 FOUR = tuple(player(name) for name in NAMES[:4])
 SMALL = {"name": "pig", "goal": 6, "turns": 3}
-
-
-def test_what_does_not_suit_the_number_of_players_is_refused(tmp_path: Path) -> None:
-    bad: Any = (
-        (FOUR, {"format": {"name": "swiss", "rounds": 2}}),
-        (FOUR[:2], {}),
-        (FOUR, {"format": {"name": "match", "pairs": 2}}),
-        (
-            FOUR,
-            {
-                "format": {"name": "pairings"},
-                "[format.pairings]": {"first": "ann", "second": "bob"},
-            },
-        ),
-        (
-            FOUR,
-            {
-                "openings": {"random_plies": 1},
-                "openings.balance": {"search": "alpha-beta", "within": 0.1},
-            },
-        ),
-    )
-    told = []
-    for players, sections in bad:
-        text = config_text(*players, game=SMALL, tournament={}, **sections)
-        if sections.get("format", {}).get("name") in ("swiss", "match"):
-            text = text.replace("rounds = 2\n", "", 1)
-        (tmp_path / "x.toml").write_text(text)
-        with pytest.raises(ConfigError) as caught:
-            load_tournament(tmp_path / "x.toml")
-        told.append(str(caught.value).replace(str(tmp_path), "FOLDER"))
-    assert_expected("mistakes-of-three.txt", "\n".join(told))
 
 
 def test_the_number_of_players_cannot_differ_within_a_tournament(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 from tests.tournaments.support import CONFIGS, RANDOMS, config_text, player, refused, tournament
-from tests.whole_texts import assert_expected
 
 import miai
 from miai.errors import ConfigError, MiaiError, StoreError
@@ -309,26 +308,6 @@ def test_the_lines_that_are_kept_are_found_once(tmp_path: Path) -> None:
 def game_text(actions: Sequence[int]) -> str:
     state = miai.load_game("tic_tac_toe").new_initial_state()
     return " ".join(state.action_to_string(action) for action in actions)
-
-
-def test_impossible_balancing_is_refused(tmp_path: Path) -> None:
-    plies: dict[str, object] = {"random_plies": 2}
-    bad: tuple[tuple[dict[str, object], dict[str, object]], ...] = (
-        ({"search": "mcts", "seconds": 0.5, "within": 0.1}, plies),
-        ({"within": 0.1}, plies),
-        ({"evaluator": "zero"}, plies),
-        ({"search": "mtcs", "within": 0.1}, plies),
-        ({"search": "mcts", "simulation": 5, "within": 0.1}, plies),
-        (EXACT, {}),
-        (EXACT, {**plies, "start": 2}),
-    )
-    games = [config_text(*TWO, **openings(balance, **values)) for balance, values in bad]
-    told = []
-    for text in [*games, config_text(*TWO, game={"name": "rbc"}, **openings(EXACT, **plies))]:
-        with pytest.raises(ConfigError) as caught:
-            load(tmp_path, text)
-        told.append(str(caught.value).replace(str(tmp_path), "FOLDER"))
-    assert_expected("opening-mistakes.txt", "\n".join(told))
 
 
 @pytest.mark.slow

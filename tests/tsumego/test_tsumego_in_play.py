@@ -16,7 +16,7 @@ from tests import size
 from tests.tsumego.drawn import empty_corner
 
 import miai
-from miai.errors import MiaiError, PluginError
+from miai.errors import PluginError
 from miai.plugins.loader import registry
 from miai_go.rules.board import Board
 from miai_go.rules.coordinates import vertex
@@ -398,21 +398,6 @@ def test_wrong_advice_names_its_adviser(
     state = GoGame(GoParameters(board_size=5)).new_initial_state()
     with pytest.raises(PluginError, match=f"go.adviser .wrong. .*{re.escape(message)}"):
         mcts(state, simulations=20, adviser="wrong").search(state)
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"adviser": "solvent"}, "Did you mean 'solver'"),
-        (
-            {"adviser": "solver", "adviser_parameters": {"node": 1}},
-            "adviser_parameters.node: unknown parameter. Did you mean 'nodes'",
-        ),
-    ],
-)
-def test_a_wrong_adviser_is_refused_before_play(values: dict[str, Any], message: str) -> None:
-    with pytest.raises(MiaiError, match=re.escape(message)):
-        miai.make_agent("mcts", GoGame(GoParameters(board_size=5)), **values)
 
 
 COMMON = {

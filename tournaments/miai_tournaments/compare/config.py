@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from miai.beliefs.protocol import BeliefSearcher, RootedProblem
 from miai.errors import ConfigError, MiaiError, ParameterError, UnknownComponentError
 from miai.parameters import ConfigFile, Parameters, explain, named_components, read_toml
+from miai.parameters import mistakes as mistakes_of
 from miai.plain import one_line
 from miai.plugins.configs import refuse_other_config
 from miai.plugins.kinds import BELIEF_PROBLEM, BELIEF_SEARCH
@@ -225,22 +226,13 @@ def _validate(raw: Mapping[str, Any], mistakes: Mistakes) -> ComparisonConfig | 
     try:
         return ComparisonConfig.model_validate(raw)
     except ValidationError as error:
-        details = error.errors()
-        for detail in details:
-            if detail["type"] == "too_short" and any(_is_below(d, detail) for d in details):
-                continue  # invalid entries were not counted
+        for detail in mistakes_of(error):
             line = explain(detail, ComparisonConfig, "")
             if detail["loc"] in (("arms",), ("cells",)) and detail["type"] != "too_short":
                 table = detail["loc"][0]
                 line += f"; write [[{table}]], in double brackets, above the keys of each"
             mistakes.add_line(line.replace("unknown parameter", "unknown key"))
         return None
-
-
-def _is_below(detail: Mapping[str, Any], above: Mapping[str, Any]) -> bool:
-    """Return whether an error is about something inside the subject of another."""
-    path = above["loc"]
-    return len(detail["loc"]) > len(path) and detail["loc"][: len(path)] == path
 
 
 def _check_names(config: ComparisonConfig, mistakes: Mistakes) -> None:
