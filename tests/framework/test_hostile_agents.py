@@ -111,10 +111,11 @@ def test_the_processors_of_others_stay_theirs(level: Isolation, run: Path) -> No
     assert os.sched_getaffinity(0) == before
 
 
-def test_a_sandbox_shares_no_namespace(run: Path) -> None:
+def test_a_sandbox_shares_no_namespace_and_has_no_capability(run: Path) -> None:
     if reason := sandbox_hindrance():
         pytest.skip(reason)
-    inside = Fight(Isolation.SANDBOX, run).result("namespaces")
+    inside = Fight(Isolation.SANDBOX, run).result("rights")
+    assert int(inside["capabilities"], 16) == 0
     outside = {path.name: str(path.readlink()) for path in Path("/proc/self/ns").iterdir()}
     shared = {name for name in outside if inside[name] == outside[name]}
     assert shared <= {"time", "time_for_children", "cgroup"}  # the last where the kernel refuses it

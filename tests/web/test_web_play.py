@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from json import dumps
 from pathlib import Path
 from urllib.parse import parse_qsl
@@ -159,6 +159,10 @@ def test_a_suspended_hidden_game_shows_its_own_side(tmp_path: Path, player: int)
     assert [table.estimate_of(player), table.can_analyse(player)] == ["belief" * own, False]
     if own:
         assert table.estimate(0)["title"] == "1 possible world"
+    two = replace(setting, chairs=[chairs[0], Chair(agent="human", browser="c")])
+    between = GameTable("two", two, tmp_path / "two.jsonl", hidden=())
+    between.create()
+    assert not between.estimate_of(player), "what one of two people knows is for neither"
 
 
 @pytest.mark.parametrize(

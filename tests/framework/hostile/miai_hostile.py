@@ -216,8 +216,9 @@ ATTACKS: dict[str, Callable[[Hostile, HostileParameters], Any]] = {
     "ptrace": on_processes(ptrace),
     "memory": on_processes(lambda pid: Path(f"/proc/{pid}/mem").open("r+b").close()),
     "environment": on_processes(lambda pid: Path(f"/proc/{pid}/environ").read_bytes()),
-    "namespaces": lambda agent, parameters: {
-        path.name: str(path.readlink()) for path in Path("/proc/self/ns").iterdir()
+    "rights": lambda agent, parameters: {
+        "capabilities": Path("/proc/self/status").read_text().split("CapEff:")[1].split()[0],
+        **{path.name: str(path.readlink()) for path in Path("/proc/self/ns").iterdir()},
     },
     "read": on_paths(Path.read_bytes),
     "unlink": on_paths(Path.unlink),
