@@ -6,7 +6,8 @@ The first line is the head, then one line for every action, then the end::
     {"ply": 0, "actor": 0, "action": 40, "text": "E5", "seconds": 0.01, ...}
     {"returns": [1.0, -1.0], "termination": "terminal", ...}
 
-The last line also holds adjudicators' verdicts, and several losers, if there are any.
+The last line also holds what few games have: adjudicators' verdicts, several losers, comments and
+variations.
 `miai.record_reader` reads records; writing them needs no pydantic.
 """
 
@@ -140,6 +141,10 @@ class GameRecord:
       verdicts: the first verdict of each adjudicator, oldest first. If `termination` is
         ``adjudication``, the last one ended the game; otherwise the game was held out and played
         on, to measure how often adjudicators are wrong.
+      comments: pairs of the number of a position and what somebody said of it. Position 0 is before
+        the first action, n after n of `moves`; those of `variations` follow.
+      variations: actions that were not taken: pairs of the number of a position and the action that
+        leads from there to one more, which a later pair may continue.
     """
 
     game: str
@@ -163,6 +168,8 @@ class GameRecord:
     versions: Mapping[str, str] = field(default_factory=dict)
     tags: Mapping[str, Json] = field(default_factory=dict)
     verdicts: list[VerdictRecord] = field(default_factory=list)
+    comments: Sequence[tuple[int, str]] = ()
+    variations: Sequence[tuple[int, int]] = ()
 
     def to_json_lines(self) -> str:
         """Return the record as JSON lines, ASCII text ending in a newline.
@@ -172,12 +179,10 @@ class GameRecord:
         head = _values(self)
         moves = head.pop("moves")
         head["players"] = [_values(player) for player in self.players]
+        head["verdicts"] = [_values(verdict) for verdict in self.verdicts]
         end = {name: head.pop(name) for name in _END}
-        # Few games have either; millions of records need not say so.
-        if verdicts := head.pop("verdicts"):
-            end["verdicts"] = [_values(verdict) for verdict in verdicts]
-        if losers := head.pop("losers"):
-            end["losers"] = list(losers)
+        # Millions of records need not say that they have none of these.
+        end |= {name: value for name in _RARE if (value := head.pop(name))}
         try:
             lines = [{"schema": SCHEMA, **head}, *map(_values, moves), end]
             return "".join(dumps(line) + "\n" for line in lines)
@@ -240,6 +245,7 @@ def _values(part: GameRecord | MoveRecord | PlayerRecord | VerdictRecord) -> dic
 
 
 _END = ("returns", "termination", "loser", "detail", "terminated", "truncated", "seconds")
+_RARE = ("verdicts", "losers", "comments", "variations")
 
 
 def observations_as_json(observations: Sequence[Observation | None]) -> dict[str, Json]:

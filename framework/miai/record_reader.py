@@ -17,12 +17,15 @@ MAX_NAME: Final = 10_000
 """Maximum length of a name in characters."""
 MAX_ENTRIES: Final = 1000
 """Maximum number of players, versions and verdicts."""
+MAX_VARIATIONS: Final = 2000
+"""Maximum number of actions in variations."""
 
 _MAX_SHOWN: Final = 200
 
 Name = Annotated[str, Field(max_length=MAX_NAME)]
 Natural = Annotated[int, Field(ge=0)]
 Seconds = Annotated[float, Field(ge=0)]
+_JSON = Field(strict=False)  # where JSON has lists
 Returns = Annotated[tuple[float, ...], Field(strict=False, max_length=MAX_ENTRIES)]
 
 
@@ -85,6 +88,10 @@ class _End(_Strict):
     losers: Annotated[
         tuple[int, ...], Field(strict=False, min_length=2, max_length=MAX_ENTRIES)
     ] = ()
+    comments: list[Annotated[tuple[Natural, str], _JSON]] = []
+    variations: Annotated[
+        list[Annotated[tuple[Natural, Natural], _JSON]], Field(max_length=MAX_VARIATIONS)
+    ] = []
 
 
 def read_record(text: str) -> GameRecord:

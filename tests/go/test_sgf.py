@@ -70,23 +70,46 @@ def test_a_commented_game_with_variations_is_read() -> None:
         "E5 C5 G7 C7",
         "E5 C5 G7 C3 G3",
     ]
-    assert game.count_variations() == 4
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (
-            "(;SZ[9]RE[B+2.5];B[cc](;W[gg](;B[ee])(;B[dd]))(;W[cg];B[ee]))",
-            "the file gives B+2.5, 2 variations of the file left out",
-        ),
-        ("(;SZ[9];B[cc](;W[gg])(;W[cg]))", "1 variation of the file left out"),
-        ("(;SZ[9];B[cc];W[gg])", ""),
-    ],
-)
-def test_a_record_says_how_many_variations_it_leaves_out(text: str, said: str) -> None:
+def test_comments_and_variations_are_of_positions() -> None:
+    text = """(;SZ[9]C[root](;B[aa]C[one](;W[ba]C[two];C[a];C[b](;B[ca])(;B[da]C[three]))
+        (;W[bb](;B[cb]C[c];W[db])(;B[bb])(;C[d];B[dd]))(;AW[cc])(;B[cc]))(;B[bb];W[aa]))"""
     (record,) = SgfRecords().read(text.encode(), source="x.sgf")
-    assert record.detail == said
+    assert [move.action for move in record.moves] == [72, 73, 74]
+    assert record.variations == [(0, 64), (4, 72), (1, 64), (6, 65), (7, 66), (6, 48), (2, 75)]
+    assert record.comments == [
+        (0, "root"), (1, "one"), (2, "two\n\na\n\nb"), (6, "d"), (7, "c"), (10, "three")
+    ]  # fmt: skip
+    assert record.tags["warnings"] == ["variations that cannot be shown, but are kept: 3"]
+    replay(read_record(record.to_json_lines()))
+    record.variations[1] = (4, 64)
+    with pytest.raises(RecordError, match="a variation from position 4"):
+        replay(record)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(-1, 8), st.text(max_size=4)), max_size=12))
+def test_a_tree_is_written_as_it_was_read(nodes: list[tuple[int, int, str]]) -> None:
+    game = sgfmill_sgf.Sgf_game(size=3)
+    made = [game.get_root()]
+    for parent, point, said in nodes:
+        node = made[-1 - parent % len(made)].new_child()
+        if point >= 0:
+            color = "w" if node.parent.get_move()[0] == "b" else "b"
+            node.set_move(color, divmod(point, 3))
+        elif len(made) % 2:
+            node.set_setup_stones([(0, 0)], [(1, 1)], [(2, 2)])
+        node.set("C", said)
+        node.set("N", f"[{said}] \\")
+        made.append(node)
+    text = game.serialise()
+    (record,) = SgfRecords().read(text, source="x.sgf")
+    written = SgfRecords().write(read_record(record.to_json_lines())).encode()
+    trees = [as_lists(sgf_grammar.parse_sgf_game(each)) for each in (text, written)]
+    assert trees[0] == trees[1]
+    record.players[0].name = "somebody else"
+    assert "N[" not in SgfRecords().write(record)
 
 
 def test_handicap_and_set_up_become_parameters_of_the_game() -> None:
@@ -145,18 +168,6 @@ def caught(call: Any) -> SgfError:
     return info.value
 
 
-@pytest.mark.parametrize(
-    ("data", "name"),
-    [
-        ("(;SZ[9]CA[UTF-8]PB[本因坊])".encode(), "本因坊"),
-        ("(;SZ[9]PB[本因坊])".encode(), "本因坊"),
-        ("\ufeff(;SZ[9]PB[Müller])".encode(), "Müller"),
-    ],
-)
-def test_charsets(data: bytes, name: str) -> None:
-    assert only(data).black == name
-
-
 def test_old_and_odd_spellings_are_read() -> None:
     game = only("(;GaMe[1]SiZe[9];Black[ee];White[cc])".replace("GaMe", "GM").replace("SiZe", "SZ"))
     assert game.main_line().actions == (40, 56)
@@ -205,6 +216,7 @@ def test_hostile_data_is_refused_with_place_and_cause(case: str, tmp_path: Path)
     assert time.perf_counter() - began < 20
 
 
+KO = b"(;SZ[5]RU[Japanese];B[ba];W[ca];B[ab];W[db];B[bc];W[cc];B[cb];W[bb];B[cb];W[bb];B[ee])"
 MENDED: dict[str, tuple[bytes, str, int]] = {
     "cut short": (b"(;SZ[9];B[ee];W[ce]", r"1 of its '\(' are not closed", 2),
     "open value": (b"(;SZ[9];B[ee]\n;C[never ends", r"line 2: a property value's '\[' is not", 1),
@@ -218,7 +230,10 @@ MENDED: dict[str, tuple[bytes, str, int]] = {
     "late node": (b"(;SZ[9](;B[ee])(;B[dd]);W[cc])", "a node behind variations", 1),
     "capitals": (b"(;SZ[9];B[EE];W[ce])", "B is written in capital letters", 2),
     "move off": (b"(;SZ[9];B[aa];W[jj];B[bb])", r"node 3: the line ends before W\[jj\]", 1),
-    "move occupied": (b"(;SZ[9];B[ee];W[ee])", "node 3: the move at E5 is illegal, and played", 0),
+    "move occupied": (b"(;SZ[9];B[ee];W[ee])", "node 3: the move at E5 is on a stone", 1),
+    "move occupied, played on": (b"(;SZ[9];B[ee];W[ee];B[aa];W[bb])", "at E5 is on a stone", 4),
+    "move occupied, corrected": (b"(;SZ[9];B[ee];W[ee];W[bb];B[aa])", "at E5 is on a stone", 3),
+    "set-up twice": (b"(;SZ[9];B[ee];AB[aa]AW[aa];W[bb])", "its set-up is left out", 2),
     "two moves": (b"(;SZ[9];B[ee]W[cc])", "moves of both players", 2),
     "stones off": (b"(;SZ[9]AB[aa:zz];B[ee])", r"AB\[aa:zz\] is malformed", 1),
     "stones dead": (b"(;SZ[2]AB[aa:bb];B[aa])", "set-up is left out.*without a liberty", 1),
@@ -239,6 +254,14 @@ MENDED: dict[str, tuple[bytes, str, int]] = {
     "two komi": (b"(;SZ[9]KM[5.5]KM[6.5];B[ee])", "KM is given twice", 1),
     "lost end of a name": (b"(;SZ[9]PB[a;B[ee];W[cc])", "its ']' may be missing", 1),
     "passes": (b"(;SZ[9];B[];W[];B[];W[ee])", "play goes on after 3 passes", 4),
+    "margin": (b"(;SZ[5]KM[0]RE[B+4];B[cc];W[];B[])", r"RE\[B\+4\] differs from B\+25, the", 3),
+    "ko retaken": (KO, "a position is repeated, which its rules forbid or which ends", 11),
+    "komi of another": (b"(;SZ[9]KM[x])(;SZ[9];B[ee])", r"game 1: KM\[x\] is not a number", 1),
+    "count after play went on": (
+        b"(;SZ[5]KM[0]RE[W+3];B[cc];W[];B[];W[bb];B[];W[])",
+        r"RE\[W\+3\] differs from 0, the count",
+        6,
+    ),
     "other game": (b"(;GM[6])(;SZ[9];B[ee])", r"game 1: GM\[6\] is not Go", 1),
 }
 
@@ -257,18 +280,6 @@ def test_a_fault_costs_the_smallest_part_that_it_can(case: str) -> None:
 def test_a_game_that_is_not_closed_ends_where_the_next_begins() -> None:
     records = SgfRecords().read(b"(;SZ[9];B[ee](;GM[1]SZ[9];B[cc];W[dd])", source="x.sgf")
     assert [len(record.moves) for record in records] == [1, 2]
-
-
-def test_a_ko_that_is_retaken_at_once_is_played_on() -> None:
-    ko = "(;SZ[5]RU[Japanese];B[ba];W[ca];B[ab];W[db];B[bc];W[cc];B[cb];W[bb];B[cb];W[bb];B[ee])"
-    game = only(ko)
-    assert len(game.main_line().actions) == 11
-    (record,) = SgfRecords().read(ko.encode(), source="x.sgf")
-    assert len(record.moves) == 11
-    replay(record)
-    assert record.tags["warnings"] == [
-        "a position is repeated, which its rules forbid or which ends the game"
-    ]
 
 
 def test_a_forced_move_is_played_although_it_is_illegal() -> None:
@@ -381,15 +392,6 @@ def test_who_won_is_what_the_file_states(
     assert [w for w in warnings if "play goes on" not in str(w)] == [counted] * ("W+1" in data)
 
 
-def test_a_margin_that_differs_from_the_count_is_that_of_the_file() -> None:
-    (record,) = SgfRecords().read(b"(;SZ[5]KM[0]RE[B+4];B[cc];W[];B[])", source="x.sgf")
-    assert (record.termination, record.returns) == (Termination.ADJUDICATION, (1, -1))
-    assert record.detail == "the file gives B+4"
-    assert record.tags["warnings"] == [
-        "RE[B+4] differs from B+25, the count of the stones as they lie"
-    ]
-
-
 @pytest.mark.parametrize(
     ("text", "parameters"),
     [
@@ -428,6 +430,7 @@ def test_a_collection_keeps_the_text_of_games_in_several_charsets() -> None:
     ("name", "charset"),
     [
         ("井山裕太とソラ", "cp932"),
+        ("第七期の井山裕太", "euc_jp"),
         ("박정환", "cp949"),
         ("古力", "gb18030"),
         ("許家元與張栩對局", "big5hkscs"),
@@ -438,6 +441,17 @@ def test_a_charset_that_is_not_named_is_guessed_and_said(name: str, charset: str
     game = only(f"(;SZ[9]PB[{name}];B[ee])".encode(charset))
     assert game.black == name
     assert charset in game.warnings[0]
+
+
+@pytest.mark.parametrize("charset", ["cp932", "gbk", "big5", "euc_kr", "euc_jp"])
+def test_a_name_cut_within_a_character_takes_nothing_with_it(charset: str) -> None:
+    data = "(;SZ[9]PB[c])(;SZ[9]PB[{}]PW[b];B[ee])".format("國中文").encode(charset, "replace")
+    for label in (b"", b"CA[%s]" % charset.encode()):
+        cut = data.replace("文".encode(charset) + b"]", "文".encode(charset)[:1] + b"]" + label)
+        games = read_bytes(cut)
+        read = [(game.white, len(game.main_line().actions)) for game in games]
+        assert read == [("", 0), ("b", 1)]
+        assert [bool(game.warnings) for game in games] == [False, True]
 
 
 def test_games_of_a_collection_have_charsets_of_their_own() -> None:
@@ -468,6 +482,8 @@ def test_no_fault_takes_long_however_often_it_comes() -> None:
         b"(;]\n)",
         b"(;CA[%d]\xff)",
         b"(;AB[aa]AW[aa])",
+        b"(;W[bb]C[x])",
+        b";C[x](;B[aa])",
     )
     for fault in faults:
         began = time.perf_counter()
@@ -499,7 +515,7 @@ def test_what_sgfmill_reads_has_the_same_trees(data: bytes | str) -> None:
             expected = sgf_grammar.parse_sgf_collection(prefix + raw)
         except ValueError:
             continue
-        found = [tree for tree, _ in parse(prefix + raw, source="x")]
+        found = [tree for tree, *_ in parse(prefix + raw, source="x")]
         assert list(map(as_lists, found)) == list(map(as_lists, expected))
 
 

@@ -104,7 +104,7 @@ def test_the_board_of_an_import_refuses_what_is_illegal(tmp_path: Path) -> None:
     assert not list(import_games([tmp_path], GameFilters(), report))
     output = {Path(source).stem: cause for source, cause in report.failures}
     assert report.bad == 3
-    assert "node 3: the move at A9 is illegal" in output["occupied"]
+    assert "node 3: the move at A9 is on a stone" in output["occupied"]
     assert "move 4, A9" in output["suicide"]
     assert "move 13, D8" in output["ko"]
 

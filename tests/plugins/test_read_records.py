@@ -83,29 +83,19 @@ def test_names_comments_and_the_end_of_an_sgf_game_are_taken() -> None:
     (record,) = readable("sgf", "go").read(data, source="x.sgf")
     replay(record)
     assert [player.name for player in record.players] == ["Shusaku", "Gennan"]
-    assert [move.statistics for move in record.moves] == [{"comment": "ear-reddening"}, {}]
+    assert record.comments == [(1, "ear-reddening")]
     assert (record.termination, record.loser) == (Termination.RESIGNATION, 1)
     assert record.game_parameters["komi"] == 5.5
     assert record.returns[0] > record.returns[1]
-    timed = data.replace(b"B+R", b"W+Time")
-    (record,) = readable("sgf", "go").read(timed, source="x.sgf")
-    assert (record.termination, record.loser) == (Termination.TIME, 0)
 
 
 def test_comments_stay_with_their_moves_where_stones_are_set_up_later() -> None:
-    data = b"(;GM[1]SZ[5];B[aa]C[one];W[bb];AW[cc]PL[B];B[dd]C[two];W[ee])"
+    data = b"(;GM[1]SZ[5];B[aa]C[one](;W[bb];AW[cc]PL[B];B[dd]C[two];W[ee])(;B[ee]))"
     (record,) = readable("sgf", "go").read(data, source="x.sgf")
     replay(record)
     assert [move.text for move in record.moves] == ["D2", "E1"]
-    assert [move.statistics for move in record.moves] == [{"comment": "two"}, {}]
+    assert (record.comments, record.variations) == ([(0, "one"), (1, "two")], [])
     assert sorted(record.game_parameters["white_stones"]) == ["B4", "C3"]
-
-
-def test_a_collection_of_sgf_has_a_record_for_each_game() -> None:
-    data = b"(;GM[1]SZ[5];B[aa])(;GM[1]SZ[7];B[bb];W[cc])"
-    records = readable("sgf", "go").read(data, source="x.sgf")
-    assert [len(record.moves) for record in records] == [1, 2]
-    assert [record.game_parameters["board_size"] for record in records] == [5, 7]
 
 
 PGN = """[Event "?"]

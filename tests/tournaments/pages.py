@@ -57,7 +57,7 @@ def positions_of(page: Node) -> list[Node]:
     document = json.loads(zlib.decompress(packed))
     identities = {node.attributes["id"] for node in page.all() if "id" in node.attributes}
     found = []
-    for pieces, decision in document["frames"]:
+    for pieces, decision, _back in document["frames"]:
         position = elements_of("".join(document["pieces"][piece] for piece in pieces))
         said = elements_of(document["pieces"][decision])
         for part in (position, said):

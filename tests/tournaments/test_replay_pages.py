@@ -14,12 +14,14 @@ from tests.tournaments.support import config_text, player, refused, tournament
 
 from miai import EnumeratedBelief, load_game, make_agent, play
 from miai.errors import RecordError
+from miai.information import PlayerView
 from miai.pages import replay_frames
 from miai.pages.replay_frames import certain_text, decision_of
 from miai.pages.replay_page import moves_markup, replay_page
 from miai.record import GameRecord, MoveRecord, ending_text
 from miai.render import PlainRenderer
 from miai.values import Evaluation
+from miai_go.sgf.writing import SgfRecords
 from miai_tournaments.store.store import Store
 
 
@@ -56,6 +58,31 @@ def check_page(record: GameRecord, *, views: int, **options: Any) -> Node:
     assert [link.attributes["href"] for link in links] == [f"#p{i}" for i in range(len(shown))]
     assert [link.text() for link in links[1:]] == [move.text for move in record.moves]
     return page
+
+
+def test_comments_and_variations_are_beside_their_positions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(replay_frames, "renderer_for", lambda game: PlainRenderer())
+    text = (
+        "(;SZ[5]C[root];B[aa](;W[bb]C[one];B[cc](;)(;W[dd]))(;W[cc]C[two];B[dd](;W[ee])(;W[ab])))"
+    )
+    (record,) = SgfRecords().read(text.encode(), source="x.sgf")
+    read = positions_of(read_page(replay_page(record, "g1")))
+    lines = ["", "A5", "A5 B4", "A5 B4 C3"]
+    lines += ["A5 C3", "A5 C3 D2", "A5 C3 D2 E1", "A5 C3 D2 A4", "A5 B4 C3 D2"]
+    for node, line in zip(read, lines, strict=True):
+        state = load_game("go", **record.game_parameters).new_initial_state()
+        for move in line.split():
+            state.apply_action(state.string_to_action(move))
+        assert node.one("figure").text() == PlainRenderer().render(PlayerView.at(state, 0))
+    said = [[part.text() for part in node.one("decision").all("p")] for node in read]
+    ways = [f"variation: {line}" for line in ("C3 D2 E1", "A4 ", "D2 ")]
+    assert said == [["root"], ways[:1], ["one"], ways[2:], ["two"], [ways[1]], [], [], []]
+    links = [a.attributes["href"] for node in read for a in node.one("decision").all("a")]
+    assert links == ["#p4", "#p8", "#p7"]
+    (record,) = SgfRecords().read(b"(;SZ[5];B[aa](;)(;W[dd]))", source="x.sgf")
+    assert positions_of(read_page(replay_page(record, "g1")))[1].one("decision").text() == ways[2]
 
 
 def files(page: Node) -> dict[str, bytes]:

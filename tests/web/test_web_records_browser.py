@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import FilePayload, Page
 
 pytestmark = [pytest.mark.engine("chromium"), pytest.mark.slow]
-SGF = "(;GM[1]SZ[5]KM[6.5]PB[Ann]PW[Bob]RE[B+R];B[cc]C[a fine move];W[bb];B[dd])"
+SGF = (
+    "(;SZ[5]KM[6.5]PB[Ann]PW[Bob]RE[B+R];B[cc]C[a fine move];W[bb](;B[dd])(;B[bc]C[or here];W[ee]))"
+)
 DROP = """([name, text]) => {
   const data = new DataTransfer();
   data.items.add(new File([text], name));
@@ -61,6 +63,18 @@ def test_a_file_is_chosen_stepped_through_and_played_on(page: Page, address: str
     assert page.evaluate("location.hash") == "#p2"
     expect(page.locator("#place")).to_have_text("2 of 3", use_inner_text=True)
     assert len(page.query_selector_all("#position figure")) == 1
+    page.click("#decision >> text=B3")
+    expect(page.locator("#place")).to_have_text("variation of 2", use_inner_text=True)
+    expect(page.locator("#decision")).to_contain_text("or here", use_inner_text=True)
+    assert not is_wider(page)
+    for key, heading in (
+        ("Right", "4. white E1"),
+        ("Right", "4. white E1"),
+        ("Left", "3. black B3"),
+    ):
+        page.press("body", f"Arrow{key}")
+        expect(page.locator("#position h2")).to_contain_text(heading, use_inner_text=True)
+    page.press("body", "ArrowLeft")
     expect(page.locator("#moves")).to_contain_text("C3", use_inner_text=True)
     page.click("#play-on")
     page.wait_for_url(re.compile(r"/play\?ply=2$"))

@@ -24,6 +24,7 @@ from miai.errors import (
 from miai.game import Game, Observation, State
 from miai.information import BeliefState, PlayerView
 from miai.plain import Json
+from miai.playing.replay import variation_actions
 from miai.plugins.loader import registry
 from miai.record import GameRecord, MoveRecord
 from miai.render import BeliefDrawingRenderer, DrawingRenderer, Renderer, action_text
@@ -153,7 +154,7 @@ class Frame:
 
     Attributes:
       move: the action that led here; None at the start.
-      before: the state in which it was taken; None at the start.
+      before: the state in which it was taken; None at the start, and in variations.
       views: the truth first, then the players', if the game hides anything.
     """
 
@@ -163,7 +164,9 @@ class Frame:
 
 
 def frames_of(record: GameRecord, game: Game, *, worlds: int) -> Iterator[Frame]:
-    """Yield the frames of a recorded game, one more than it has actions.
+    """Yield the frames of a recorded game, one more than it has actions; then its variations'.
+
+    Variations are shown of games of perfect information.
 
     Args:
       record: a record that `miai.playing.replay.replay` accepts.
@@ -191,6 +194,8 @@ def frames_of(record: GameRecord, game: Game, *, worlds: int) -> Iterator[Frame]
         except ValueError as error:
             raise RecordError(f"{record.game}: ply {move.ply}: {error}") from error
         yield Frame(move=move, before=before, views=views())
+    for move, state in () if hidden else variation_actions(record, game):
+        yield Frame(move=move, before=None, views=(_truth(renderer, state),))
 
 
 def definitions(game: Game) -> str:

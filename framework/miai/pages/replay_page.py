@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import base64
-import itertools
 import json
 import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Final
 
 from markupsafe import Markup
@@ -48,12 +48,12 @@ class PackedPositions:
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {"": 0}
-        self._frames: list[tuple[list[int], int]] = []
+        self._frames: list[tuple[list[int], int, int]] = []
 
-    def add(self, position: Sequence[Markup], decision: Markup) -> None:
-        """Add a position, in pieces, and what was recorded about the decision that led there."""
+    def add(self, position: Sequence[Markup], decision: Markup, back: int) -> None:
+        """Add a position, in pieces; what was recorded about it; and which one is before it."""
         pieces = [self._number(piece) for piece in position]
-        self._frames.append((pieces, self._number(decision)))
+        self._frames.append((pieces, self._number(decision), back))
 
     def packed(self) -> str:
         """Return all positions as base64 of a zlib stream of JSON, which contains no markup."""
@@ -221,7 +221,7 @@ class _Values:
         places = [(number(x(p.frame)), number(y(p.value))) for p in self.points]
         line = " ".join(f"{across},{up}" for across, up in places)
         inside = [self.low <= p.value <= self.high for p in self.points]
-        shown = itertools.compress(places, inside)
+        shown = compress(places, inside)
         beyond = (p for p, within in zip(self.points, inside, strict=True) if not within)
         return tag(
             "g",
@@ -267,15 +267,20 @@ def replay_page(
       ConfigError: the game is a program that may not run, see `miai.api.recorded_game`.
     """
     game = _game(record)
-    positions = PackedPositions()
-    position, decision = [Markup()], Markup()
+    frames: list[tuple[list[Markup], Markup]] = []
+    actions: list[MoveRecord | None] = []
     for ply, frame in enumerate(frames_of(record, game, worlds=worlds)):
         decision = Markup()
         if frame.move is not None and frame.before is not None:
             recorded = decision_of(frame.move.statistics, frame.before)
             decision = decision_markup(recorded, game.info)
-        position = _position(ply, frame, record, game)
-        positions.add(position, decision)
+        frames.append((_position(ply, frame, record, game), decision))
+        actions.append(frame.move)
+    backs = [0, *range(len(record.moves)), *(position for position, _ in record.variations)]
+    notes = _notes(record, actions, backs, game.info)
+    positions = PackedPositions()
+    for (position, decision), note, back in zip(frames, notes, backs, strict=False):
+        positions.add(position, note + decision, back)
     addresses = {"The tournament's report": report} if report else {}
     count = len(record.moves) + 1
     players = [name(player.name, 24) for player in record.players]
@@ -292,8 +297,8 @@ def replay_page(
             open_plies=len(record.moves) - (record.termination is Termination.TERMINAL),
             single=game.info.perfect_information,
             controls=_controls(count, game),
-            position=Markup().join(position),
-            decision=decision,
+            position=Markup().join(frames[count - 1][0]),
+            decision=notes[count - 1] + frames[count - 1][1],
             positions=positions.packed(),
             graphs=graph_sections(record.moves, game, players=players),
             moves=moves_markup(record.moves, game.info),
@@ -407,12 +412,14 @@ def _caption(number: int, move: MoveRecord | None, game: Game, record: GameRecor
     if move is None:
         return tag("h2", "Before the first action")
     parts: list[str] = [
-        f"{number}. ",
+        f"{move.ply + 1}. ",
         _actor_name(move.actor, game.info),
         " ",
         tag("b", text(move.text, 60)),
     ]
-    if move.opening:
+    if number > len(record.moves):
+        parts.append(tag("small", " in a variation"))
+    elif move.opening:
         parts.append(tag("small", " from the opening"))
     elif move.seconds is not None:
         parts.append(tag("small", f" {_duration(move.seconds)}"))
@@ -434,6 +441,7 @@ def _view(view: View, game: Game) -> Markup:
     return tag("figure", *parts, data_view=view.name, class_=style)
 
 
+_MOST_LISTED = 12  # actions of a variation, where it begins
 _SVG: Final = re.compile(r"<svg\b")
 
 
@@ -458,6 +466,34 @@ def _worlds(worlds: Worlds) -> Markup:
     elif worlds.certain and worlds.count > 1:
         parts.append(tag("pre", printable_block(worlds.certain), class_="certain", tabindex="0"))
     return tag("div", *parts, class_="belief")
+
+
+def _notes(
+    record: GameRecord, actions: Sequence[MoveRecord | None], backs: list[int], info: GameInfo
+) -> list[Markup]:
+    """Return for each frame what was said of it, with links to the variations that begin there.
+
+    Args:
+      actions: what led to each frame.
+      backs: the frame before each.
+    """
+    notes: list[list[Markup]] = [[] for _ in actions]
+    for position, said in record.comments:
+        if position < len(notes):
+            block = printable_block(said)
+            notes[position].append(tag("p", block, class_="comment", dir="auto"))
+    last = len(record.moves)
+    for here in range(last + 1, len(notes)):
+        if backs[here] == here - 1 > last:
+            continue  # goes on with a line that is listed where it begins
+        end = here + 1
+        while end < min(len(notes), here + _MOST_LISTED) and backs[end] == end - 1:
+            end += 1
+        words = [text(move.text, 40) for move in actions[here:end] if move is not None]
+        link = tag("a", words[0], href=f"#p{here}")
+        line = tag("p", "variation: ", link, " ", " ".join(words[1:]), class_="line-of-play")
+        notes[backs[here]].append(line)
+    return [Markup().join(said) for said in notes]
 
 
 # -- the side ---------------------------------------------------------------------------------

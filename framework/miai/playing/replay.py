@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from miai.errors import ConfigError, GameError, MiaiError, RecordError
@@ -54,7 +54,38 @@ def replay(record: GameRecord, game: Game | None = None) -> State:
     for move in record.moves:
         _apply(state, move)
     _check_end(record, state)
+    for _ in variation_actions(record, game):
+        pass
     return state
+
+
+def variation_actions(record: GameRecord, game: Game) -> Iterator[tuple[MoveRecord, State]]:
+    """Yield the actions of a record's variations, and the states that they lead to.
+
+    Raises `RecordError` if an action is not legal.
+    """
+    begun = {position for position, _ in record.variations}
+    states: dict[int, State] = {}
+    state = game.new_initial_state()
+    for number, move in enumerate([*record.moves, None] if begun else []):
+        if number in begun:
+            states[number] = state.clone()
+        if move is not None:
+            state.apply_action(move.action)
+    for number, (position, action) in enumerate(record.variations, len(record.moves) + 1):
+        try:
+            state = states[position].clone()
+            move = MoveRecord(
+                ply=len(state.history()), actor=int(state.next_actor()), action=action, text=""
+            )
+            move.text = state.action_to_string(action)
+            state.apply_action(action)
+        except (GameError, KeyError) as error:
+            where = f"{record.game}: a variation from position {position}"
+            raise RecordError(f"{where}: {error}") from error
+        if number in begun:
+            states[number] = state
+        yield move, state
 
 
 def record_of_actions(
@@ -66,7 +97,6 @@ def record_of_actions(
     reason: Termination = Termination.RESIGNATION,
     returns: Sequence[float] | None = None,
     detail: str = "",
-    statistics: Sequence[Mapping[str, Json]] = (),
 ) -> GameRecord:
     """Return the record of a game that was played elsewhere.
 
@@ -77,7 +107,6 @@ def record_of_actions(
       reason: why, if there is a loser.
       returns: each player's utility, if neither the rules nor a loser say so, but the source does.
       detail: more about the end, if the game did not end by its rules.
-      statistics: of the moves, if there are any.
 
     Raises `RecordError`, which names the ply, if an action is not legal.
     """
@@ -92,7 +121,6 @@ def record_of_actions(
         if not state.is_legal(action):
             raise RecordError(f"ply {ply}: action {action} is not legal")
         move.text = state.action_to_string(action)
-        move.statistics = statistics[ply] if statistics else {}
         state.apply_action(action)
         move.observations = _observations(state)
         record.moves.append(move)

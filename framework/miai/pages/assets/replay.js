@@ -22,22 +22,24 @@ async function unpack() {
   const bytes = Uint8Array.from(packed, (character) => character.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   ({ pieces, frames } = JSON.parse(await new Response(stream).text()));
-  last = frames.length - 1;
+  last = Number(slider.max); // variations are behind it
 }
 
 function show(number, { keepHash = false } = {}) {
-  const next = Math.max(0, Math.min(last, number));
+  const next = number in frames ? number : Math.max(0, Math.min(last, number));
   if (next === now) return;
   links.get(`#p${now}`)?.removeAttribute("aria-current");
   now = next;
   board.innerHTML = frames[now][0].map((piece) => pieces[piece]).join("");
   decision.innerHTML = pieces[frames[now][1]];
   pick();
-  const link = links.get(`#p${now}`);
-  link.setAttribute("aria-current", "step");
+  let ply = now;
+  while (ply > last) ply = frames[ply][2];
+  const link = links.get(`#p${ply}`);
+  if (ply === now) link.setAttribute("aria-current", "step");
   reveal(link.closest("tr"));
-  slider.value = String(now);
-  place.textContent = `${now} of ${last}`;
+  slider.value = String(ply);
+  place.textContent = ply === now ? `${now} of ${last}` : `variation of ${ply}`;
   if (playOn) {
     playOn.search = `?ply=${now}`;
     playOn.hidden = now > Number(playOn.dataset.plies);
@@ -45,7 +47,7 @@ function show(number, { keepHash = false } = {}) {
   for (const graph of graphs) {
     const cursor = graph.querySelector(".cursor");
     const [left, right] = [Number(graph.dataset.left), Number(graph.dataset.right)];
-    const x = left + ((right - left) * now) / Math.max(1, last);
+    const x = left + ((right - left) * ply) / Math.max(1, last);
     cursor.setAttribute("x1", x);
     cursor.setAttribute("x2", x);
   }
@@ -88,14 +90,18 @@ function pause() {
 }
 function play() {
   if (timer) return pause();
-  if (now === last) show(0);
+  if (following() === now) show(0);
   playing.textContent = "pause";
-  timer = setInterval(() => (now === last ? pause() : show(now + 1)), 900);
+  timer = setInterval(() => (following() === now ? pause() : show(following())), 900);
+}
+// The next position of the game or of a variation; the same one at its end.
+function following() {
+  return frames[now + 1]?.[2] === now ? now + 1 : now;
 }
 const goes = {
   first: () => show(0),
-  back: () => show(now - 1),
-  on: () => show(now + 1),
+  back: () => show(frames[now][2]),
+  on: () => show(following()),
   last: () => show(last),
   play,
 };

@@ -27,7 +27,6 @@ _NOT_ASCII: Final = re.compile(rb"[\x80-\xff]")
 _UNKNOWN: Final = "\N{REPLACEMENT CHARACTER}"
 _NO_CHARSETS: Final = frozenset({"replacement", "x-user-defined", "utf-16-le", "utf-16-be"})
 _PAGE: Final = re.compile(r"(?:windows|ms|cp|ibm)[-_]?([0-9]{3,5})")
-_MAX_WARNINGS: Final = 20
 _MOSTLY: Final = 0.34
 """Share of characters beyond ASCII that may be wrong before the label is taken to be wrong."""
 
@@ -52,14 +51,19 @@ _SCRIPTS: Final = {
     "cp932": _Script(re.compile(rb"(?:[\x82\x83][\x40-\xf1]|[\x88-\x97][\x40-\xfc])+"), 3130),
     "cp949": _Script(re.compile(rb"(?:[\xb0-\xc8][\xa1-\xfe])+"), 2350),
     "gb18030": _Script(re.compile(rb"(?:[\xb0-\xd7][\xa1-\xfe])+"), 3755, files=4.0),
+    "euc_jp": _Script(
+        re.compile(rb"(?:[\xa4\xa5][\xa1-\xf6]|[\xb0-\xcf][\xa1-\xfe])+"), 3134, files=0.25
+    ),
     "big5hkscs": _Script(re.compile(rb"(?:[\xa4-\xc6][\x40-\x7e\xa1-\xfe])+"), 5401),
 }
+_END: Final = r"[ \t\r\n]{0,9}(?:;?[A-Z]{1,2}\[|\(;|\)[ \t\r\n]{0,9}(?:[()]|\Z))"
+_CUT: Final = re.compile(rf"[^\0-\x7f](?={_END})")  # a character where a value seems to end
 _RARE: Final = math.log(1 / 65536) - math.log(20)
 """Two bytes that are not a common character, less likely than chance: a logarithm, too."""
 
 
-def decode(data: bytes, *, source: str) -> tuple[str, tuple[str, ...]]:
-    """Return the text of SGF data, and warnings about its charset.
+def decode(data: bytes, *, source: str) -> tuple[bytes, list[tuple[int, str]]]:
+    """Return SGF data as UTF-8, and warnings about charsets, each behind where its part begins.
 
     Games of a collection may name charsets of their own; data without a name that is not UTF-8 is
     in the charset in which it is likeliest.
@@ -68,16 +72,21 @@ def decode(data: bytes, *, source: str) -> tuple[str, tuple[str, ...]]:
       SgfError: the data has a null byte, and is not UTF-16 with a byte order mark.
     """
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return data.decode("utf-16", "replace"), ()
+        return data.decode("utf-16", "replace").encode(), []
     if (null := data.find(b"\0")) >= 0:
         line = data.count(b"\n", 0, null) + 1
         cause = "contains a null byte, so it is binary or UTF-16; save it as UTF-8"
         raise SgfError(cause, source=source, place=f"line {line}")
     if data.startswith(codecs.BOM_UTF8):
-        return data.decode("utf-8-sig", "replace"), ()
-    parts = [_decode_part(part) for part in _games(data)]
-    warnings = dict.fromkeys(warning for _, said in parts for warning in said)
-    return "".join(text for text, _ in parts), tuple(warnings)[:_MAX_WARNINGS]
+        return data.decode("utf-8-sig", "replace").encode(), []
+    parts: list[bytes] = []
+    warnings: list[tuple[int, str]] = []
+    begin = 0
+    for text, said in map(_decode_part, _games(data)):
+        warnings += [(begin, warning) for warning in said]
+        parts.append(text.encode())
+        begin += len(parts[-1])
+    return b"".join(parts), warnings
 
 
 def _games(data: bytes) -> Iterator[bytes]:
@@ -101,7 +110,7 @@ def _decode_part(data: bytes) -> tuple[str, list[str]]:
     if (text := _as_unicode(data, named)) is not None:
         return text, [] if named in (None, "utf-8") else [_not(label, "utf-8")]
     charset = named or "utf-8"
-    text = data.decode(charset, "replace")
+    text = _decoded(data, charset)
     wrong, beyond = text.count(_UNKNOWN), sum(not c.isascii() for c in text)
     if wrong == 0 and named is not None:
         return text, []
@@ -110,7 +119,18 @@ def _decode_part(data: bytes) -> tuple[str, list[str]]:
         said = f"the charset CA[{shown(label or b'')}]" if named is not None else charset
         return text, [f"{wrong} character{s} cannot be read in {said}"]
     guessed = likeliest_charset(data)
-    return data.decode(guessed, "replace"), [_not(label, guessed)]
+    return _decoded(data, guessed), [_not(label, guessed)]
+
+
+def _decoded(data: bytes, charset: str) -> str:
+    """Return text. Half a character at the end of a value does not take its bracket."""
+
+    def mended(found: re.Match[str]) -> str:
+        taken = found[0].encode(charset, "ignore").endswith(b"]")
+        return f"{_UNKNOWN}]" if taken else found[0]
+
+    text = data.decode(charset, "replace")
+    return _CUT.sub(mended, text) if charset in _SCRIPTS else text
 
 
 def _as_unicode(data: bytes, named: str | None) -> str | None:

@@ -3,7 +3,7 @@
 Faults cost the smallest part that they can: a value without a name, a bracket too few or too many,
 a file that is cut short in a comment. What is faultless has the trees that sgfmill gives.
 
->>> [(tree, said)] = parse(b"(GM[1]SZ[9];B[ee]C[a [x] b];W[ce]", source="x.sgf")
+>>> [(tree, said, _)] = parse(b"(GM[1]SZ[9];B[ee]C[a [x] b];W[ce]", source="x.sgf")
 >>> [sorted(node) for node in tree.sequence], len(said)
 ([['GM', 'SZ'], ['B', 'C'], ['W']], 3)
 """
@@ -42,8 +42,8 @@ _NEXT_GAME: Final = re.compile(
 _MAX_WARNINGS: Final = 20  # of one game
 
 
-def parse(data: bytes, *, source: str) -> Iterator[tuple[Any, tuple[str, ...]]]:
-    """Yield the trees of SGF data in UTF-8, as sgfmill's `Coarse_game_tree`, with warnings.
+def parse(data: bytes, *, source: str) -> Iterator[tuple[Any, tuple[str, ...], int]]:
+    """Yield the trees of SGF data in UTF-8: sgfmill's `Coarse_game_tree`, warnings, where it ends.
 
     Raises:
       SgfError: a limit of `miai_go.sgf.check` is exceeded, or there is no game.
@@ -60,7 +60,7 @@ def parse(data: bytes, *, source: str) -> Iterator[tuple[Any, tuple[str, ...]]]:
         between = data[position : found.start() if found else None]
         if b";" in between and b"[" in between:
             game.warn("what follows its last ')' is left out", position)
-        yield game.tree, tuple(game.warnings)
+        yield game.tree, tuple(game.warnings), position
 
 
 class _Lines:

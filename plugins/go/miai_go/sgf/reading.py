@@ -25,6 +25,7 @@ from sgfmill import sgf
 
 from miai.errors import GameError
 from miai.playing.openings import Opening, check_file
+from miai.record_reader import MAX_VARIATIONS
 from miai_go.rules.board import BLACK, BLACK_STONE, EMPTY, WHITE, WHITE_STONE, Board, BoardError
 from miai_go.rules.coordinates import MAX_SIZE, vertex
 from miai_go.rules.game import GoGame, GoState, Start
@@ -59,14 +60,16 @@ class SgfLine:
       start: the starting position.
       actions: the moves from there, players alternating.
       place: the node where the line ends, for errors.
-      comments: of each action; empty for those without.
+      nodes: its nodes of sgfmill, each with the number of actions up to it.
+      begin: number of nodes up to where it starts.
       faults: what in the file is wrong and makes the line another than it was meant to be.
     """
 
     start: Start
     actions: tuple[int, ...]
     place: str
-    comments: tuple[str, ...] = ()
+    nodes: tuple[tuple[Any, int], ...] = ()
+    begin: int = 1
     faults: tuple[str, ...] = ()
 
 
@@ -86,7 +89,9 @@ class _LineFollower:
         self._to_move = WHITE if game.handicap > 1 else BLACK
         self._start = Start((), (), self._to_move)
         self._actions: list[int] = []
-        self._comments: list[str] = []
+        self._nodes: list[tuple[Any, int]] = []
+        self._begin = 1
+        self._left_out = False  # the last move
         self._faults: tuple[str, ...] = ()
 
     def copy(self) -> _LineFollower:
@@ -95,7 +100,7 @@ class _LineFollower:
         other.__dict__.update(self.__dict__)
         other._board = self._board.copy()
         other._actions = self._actions.copy()
-        other._comments = self._comments.copy()
+        other._nodes = self._nodes.copy()
         return other
 
     def line(self) -> SgfLine:
@@ -104,7 +109,8 @@ class _LineFollower:
             self._start,
             tuple(self._actions),
             self._place,
-            tuple(self._comments),
+            tuple(self._nodes),
+            self._begin,
             self._faults,
         )
 
@@ -128,7 +134,9 @@ class _LineFollower:
                 self._turn(color)
         if len(moves) > 1:
             self._say("has moves of both players")
-        return all(self._move(_COLORS[name.lower().encode()], node, name) for name in moves)
+        goes_on = all(self._move(_COLORS[name.lower().encode()], node, name) for name in moves)
+        self._nodes.append((node, len(self._actions)))
+        return goes_on
 
     def _say(self, cause: str) -> None:
         if len(self._faults) < _MAX_WARNINGS:
@@ -166,8 +174,11 @@ class _LineFollower:
         taken: set[tuple[int, int]] = set()
         for name, stone in (("AB", BLACK_STONE), ("AW", WHITE_STONE), ("AE", EMPTY)):
             points = self._points(node, name)
-            if points & taken:  # what lies there decides everything that follows
-                raise self._game.error("AB, AW and AE repeat a point", self._place)
+            if points & taken:
+                if not self._nodes:  # what lies there decides everything that follows
+                    raise self._game.error("AB, AW and AE repeat a point", self._place)
+                self._say("AB, AW and AE repeat a point; its set-up is left out")
+                return
             for row, column in points:
                 stones[row, column] = stone
             taken |= points
@@ -181,7 +192,9 @@ class _LineFollower:
         self._restart(self._to_move)
 
     def _turn(self, color: int) -> None:
-        if color != self._to_move:
+        if color != self._to_move and self._left_out:
+            self._play(self._size**2)
+        elif color != self._to_move:
             self._restart(color)
 
     def _move(self, color: int, node: Any, name: str) -> bool:
@@ -200,14 +213,20 @@ class _LineFollower:
         action = size * size if move is None else move[0] * size + move[1]
         # Ko and suicide are not checked: files of all rule sets are read.
         self._board.forget_ko()
-        if move is not None and not self._board.is_legal(color, action, suicide=True):
-            self._break_rules(color, action, forced=node.has_property("KO"))
+        if move is None or self._board.is_legal(color, action, suicide=True):
+            self._play(action)
+        elif node.has_property("KO"):
+            self._force(color, action)
         else:
-            self._board.play_unchecked(color, action)
-            self._actions.append(action)
-            self._comments.append(_text(node, "C"))
-            self._to_move = 1 - color
+            self._say(f"the move at {vertex(action, size)} is on a stone, and left out")
+            self._left_out = True
         return True
+
+    def _play(self, action: int) -> None:
+        self._board.play_unchecked(self._to_move, action)
+        self._actions.append(action)
+        self._to_move = 1 - self._to_move
+        self._left_out = False
 
     def _point(self, node: Any, name: str) -> Any:
         """Return the point of a move, None for a pass, `_NOWHERE` with a warning if it has none."""
@@ -218,10 +237,8 @@ class _LineFollower:
         self._say(f"the line ends before {name}[{raw}], which is malformed or off the board")
         return _NOWHERE
 
-    def _break_rules(self, color: int, action: int, *, forced: bool) -> None:
+    def _force(self, color: int, action: int) -> None:
         """Place a stone on another; the line starts behind it."""
-        if not forced:
-            self._say(f"the move at {vertex(action, self._size)} is illegal, and played")
         stones = self._board.stones()
         stones.reshape(-1)[action] = EMPTY
         try:
@@ -249,7 +266,7 @@ class _LineFollower:
         # A set-up position has no ko and no prisoners.
         self._board = Board.from_stones(flat.reshape(self._size, self._size))
         self._start = Start(black, white, color)
-        self._actions, self._comments = [], []
+        self._actions, self._begin = [], len(self._nodes) + 1
         self._to_move = color
 
 
@@ -313,10 +330,14 @@ def read_each(data: bytes, *, source: str = "SGF") -> Iterator[SgfGame | SgfErro
     """
     if len(data) > MAX_FILE_BYTES:
         raise SgfError(f"larger than {MAX_FILE_BYTES} bytes; split the file", source=source)
-    text, warnings = decode(data, source=source)
-    trees = list(parse(text.encode("utf-8"), source=source))
-    for number, (tree, said) in enumerate(trees, 1):
+    text, charsets = decode(data, source=source)
+    trees = list(parse(text, source=source))
+    charsets.reverse()
+    for number, (tree, said, end) in enumerate(trees, 1):
         place = f"game {number}" if len(trees) > 1 else ""
+        warnings: dict[str, None] = {}
+        while charsets and charsets[-1][0] < end:
+            warnings[charsets.pop()[1]] = None
         try:
             yield _game(tree, (*warnings, *said), source, place)
         except SgfError as error:
@@ -428,14 +449,59 @@ class SgfGame:
                 raise self.error(f"more than {MAX_LINES} variations")
             yield line
 
-    def count_variations(self) -> int:
-        """Return how many variations `lines` has, of which the main line is one."""
-        count, pending = 1, [self.root]
-        while pending:
-            children = pending.pop()[:]
-            count += max(0, len(children) - 1)
-            pending += children
-        return count
+    def annotations(
+        self, line: SgfLine, game: GoGame
+    ) -> tuple[list[tuple[int, str]], list[tuple[int, int]]]:
+        """Return the comments and variations of a line as `GameRecord` has them.
+
+        With a warning, variations are left out that the rules of `game` forbid, that set up stones,
+        that begin before the line does, and those behind the first `MAX_VARIATIONS` actions.
+        """
+        comments: dict[int, list[str]] = {}
+        variations: list[tuple[int, int]] = []
+        state, played, left_out = game.new_initial_state(), 0, 0
+        for number, (main, plies) in enumerate(line.nodes, 1):
+            position = plies if number >= line.begin else 0
+            for action in line.actions[played:position]:
+                state.apply_action(action)
+            played = max(played, position)
+            here = state.clone() if len(main) > 1 else state
+            pending = [(child, position, here) for child in reversed(main[1:])]
+            comments.setdefault(position, []).append(_text(main, "C"))
+            while pending:
+                node, position, before = pending.pop()
+                shown = number >= line.begin and len(variations) < MAX_VARIATIONS
+                if not shown or (after := self._after(node, before)) is None:
+                    left_out += 1
+                    continue
+                if after is not before:
+                    variations.append((position, after.history()[-1]))
+                    position = len(line.actions) + len(variations)
+                comments.setdefault(position, []).append(_text(node, "C"))
+                pending += [(child, position, after) for child in reversed(node[:])]
+        if left_out:
+            self.warn(f"variations that cannot be shown, but are kept: {left_out}")
+        texts = ((position, "\n\n".join(filter(None, said))) for position, said in comments.items())
+        return [(at, said) for at, said in sorted(texts) if said.strip()], variations
+
+    def _after(self, node: Any, state: GoState) -> GoState | None:
+        """Return the state after a node, the same if it has no move; None if it is illegal."""
+        names = [name for name in ("B", "W", "AB", "AW", "AE") if node.has_property(name)]
+        if not names:
+            return state
+        if names not in (["B"], ["W"]) or state.current_player() != "BW".index(names[0]):
+            return None
+        try:
+            point = node.get(names[0])
+        except ValueError:
+            return None
+        action = self.size**2 if point is None else point[0] * self.size + point[1]
+        return state.child(action) if state.is_legal(action) else None
+
+    def text(self) -> str:
+        """Return the game as SGF, with all of its nodes."""
+        written: str = self._parsed.serialise().decode("utf-8")
+        return written
 
     def stated_result(self) -> StatedResult | None:
         """Return the result that RE states; None if it states none that can be read."""
@@ -574,6 +640,8 @@ class SgfGame:
         said = unicodedata.normalize("NFKC", text.replace("½", "半"))
         found = _KOMI.fullmatch(said)
         if found is None or not (found[1] or found[2]):
+            if self.place:  # the other games of a collection are better without it
+                raise self.error(f"KM[{text[:40]}] is not a number")
             self.warn(f"KM[{text[:40]}] is not a number, and left out")
             return None
         komi, unit = float(f"{found[1] or 0}.{found[2] or 0}"), found[3]

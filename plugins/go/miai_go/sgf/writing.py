@@ -20,6 +20,7 @@ from miai_go.rules.board import BLACK, WHITE
 from miai_go.rules.coordinates import vertex
 from miai_go.rules.game import GoGame, GoState, Phase, Start
 from miai_go.rules.game_parameters import GoParameters, Rules
+from miai_go.rules.scoring import result_text
 from miai_go.sgf.reading import SgfGame, read_bytes
 from miai_go.sgf.results import StatedResult
 from miai_go.sgf.rule_sets import NAMES
@@ -27,8 +28,7 @@ from miai_go.sgf.rule_sets import NAMES
 APPLICATION: Final = "miai"
 
 _PLACES: Final = "BW"
-_MOST_REFUSED: Final = 100  # games of a file that are named
-_LONGEST_NAME, _LONGEST_COMMENT = 200, 2000  # that are read, in characters
+_LONGEST_NAME = 200  # that is read, in characters
 _COLORS: Final = "bw"
 
 
@@ -67,8 +67,9 @@ def clean_text(text: str) -> str:
 class SgfRecords:
     """The record format ``sgf``: moves, rules, players, result, clock and statistics.
 
-    It reads the main lines of games with their comments. A move's statistics are in its comment.
-    Only the format ``jsonl`` keeps what SGF cannot express, such as seeds.
+    A game that was read is written as it was: variations, comments and all other properties are
+    kept in the tag `sgf`. In other games, a move's statistics are in its comment. Only the format
+    ``jsonl`` keeps what SGF cannot express, such as seeds.
     """
 
     suffix = ".sgf"
@@ -84,6 +85,8 @@ class SgfRecords:
         """
         if record.game != "go":
             raise RecordError(f"SGF records games of Go, not of {record.game}; write jsonl")
+        if (text := self._as_read(record)) is not None:
+            return text
         try:
             parameters = build_parameters(
                 GoParameters, record.game_parameters, where="game_parameters"
@@ -102,23 +105,38 @@ class SgfRecords:
             file.get_last_node().add_comment_text(end)
         return sgf_text(file)
 
+    def _as_read(self, record: GameRecord) -> str | None:
+        """Return the SGF from which a record was read; None if it is not that of this game."""
+        text = record.tags.get("sgf")
+        if not isinstance(text, str):
+            return None
+        try:
+            (read,) = self.read(text.encode("utf-8", "replace"), source="the tag sgf")
+        except (RecordError, ValueError):
+            return None
+        # Of the same game, whatever read it and added to it.
+        other = {
+            name: getattr(record, name) for name in ("tags", "versions", "comments", "variations")
+        }
+        return text if replace(read, **other) == record else None
+
     def read(self, data: bytes, *, source: str) -> list[GameRecord]:
-        """Return the main lines of the games of a file.
+        """Return the games of a file, with the variations and comments of their main lines.
 
         A game that sets up stones in the middle, or in which a player moves twice, begins after
         that. Who won is what the file states; where two passes end the game, and stones are counted
         as they lie, a count that differs is a warning. The tag `warnings` of a record lists what
-        was wrong in the file, and its `detail` says how many variations were left out.
+        was wrong in the file.
 
         Raises:
           RecordError: the file exceeds a limit, or has no game that can be read.
         """
-        records: list[GameRecord] = []
+        records: list[tuple[SgfGame, GameRecord]] = []
         refused: list[Exception] = []
         try:
             for game in read_bytes(data, source=source):
                 try:
-                    records.append(_record(game))
+                    records.append((game, _record(game)))
                 except (MiaiError, ValueError) as error:
                     refused.append(error)
             if not records:
@@ -129,11 +147,12 @@ class SgfRecords:
             text = str(error)
             text = text if text.startswith(source) else f"{source}: {text}"
             raise RecordError(text) from error
-        if refused:
-            said = [one_line(str(each)).removeprefix(f"{source}: ") for each in refused]
-            warnings = [*_warnings(records[0]), *said[:_MOST_REFUSED]]
-            records[0].tags = {**records[0].tags, "warnings": warnings}
-        return records
+        for each in refused:
+            records[0][0].warn(one_line(str(each)).removeprefix(f"{source}: "))
+        for game, record in records:
+            warnings: list[Json] = [clean_text(warning) for warning in game.warnings]
+            record.tags = {"sgf": game.text()} | ({"warnings": warnings} if warnings else {})
+        return [record for _, record in records]
 
 
 _LOSSES: Final = {
@@ -149,10 +168,10 @@ def _record(file: SgfGame) -> GameRecord:
     game = file.playable(line, dead_stones="none")
     stated = file.stated_result()
     state = file.replay(game, line)
-    if state.is_terminal() and not _is_end(state, stated):
-        if stated is not None and stated.by not in _LOSSES:
-            counted = state.result_to_string()
-            differs = f"differs from {counted}, the count of the stones as they lie"
+    over, counted = state.passes > 1, state.score_with_dead(()).margin
+    if (over or state.is_terminal()) and not (over and _is_end(counted, stated)):
+        if over and stated is not None and stated.by not in _LOSSES:
+            differs = f"differs from {result_text(counted)}, the count of the stones as they lie"
             file.warn(f"RE[{clean_text(file.result)[:60]}] {differs}")
         # The rules do not say who won: they would need another pass.
         open_end = {"passes": max(2, state.passes + 1), "repetition": "allowed"}
@@ -164,8 +183,6 @@ def _record(file: SgfGame) -> GameRecord:
     elif stated is not None:
         returns = (stated.sign, -stated.sign)
     said = [f"the file gives {clean_text(file.result)[:60]}"] if file.result else []
-    if left_out := file.count_variations() - 1:
-        said.append(f"{left_out} variation{'s' * (left_out > 1)} of the file left out")
     record = record_of_actions(
         game,
         line.actions,
@@ -174,31 +191,17 @@ def _record(file: SgfGame) -> GameRecord:
         reason=reason,
         returns=returns,
         detail=", ".join(said),
-        statistics=[_statistics(comment) for comment in line.comments],
     )
-    if file.result:
-        record.tags = {"result": clean_text(file.result)[:_LONGEST_NAME]}
-    if file.warnings:
-        warnings: list[Json] = [clean_text(warning) for warning in file.warnings]
-        record.tags = {**record.tags, "warnings": warnings}
+    comments, record.variations = file.annotations(line, game)
+    record.comments = [(position, clean_text(said)) for position, said in comments]
     return record
 
 
-def _warnings(record: GameRecord) -> list[Json]:
-    warnings = record.tags.get("warnings")
-    return warnings if isinstance(warnings, list) else []
-
-
-def _is_end(state: GoState, stated: StatedResult | None) -> bool:
-    """Return whether the count at the end of a game is the result that its file states."""
-    if stated is None or stated.by in _LOSSES or state.returns()[BLACK] != stated.sign:
+def _is_end(counted: float, stated: StatedResult | None) -> bool:
+    """Return whether Black's margin at the end of a game is the result that its file states."""
+    if stated is None or stated.by in _LOSSES:
         return False
-    return math.isnan(stated.margin) or stated.margin == state.score().margin
-
-
-def _statistics(comment: str) -> dict[str, Json]:
-    text = clean_text(comment)[:_LONGEST_COMMENT]
-    return {"comment": text} if text.strip() else {}
+    return stated.sign * counted > 0 if math.isnan(stated.margin) else stated.margin == counted
 
 
 def state_to_sgf(state: GoState, *, black: str = "", white: str = "") -> str:
@@ -341,11 +344,8 @@ def _result(record: GameRecord) -> str:
         return f"{winner}+{letters.get(record.termination, 'F')}"
     if record.termination == Termination.TERMINAL:
         return record.detail
-    stated = record.tags.get("result")
     if record.termination == Termination.UNFINISHED:
         return "?"
-    if record.verdicts and record.verdicts[-1].rule == "file" and isinstance(stated, str):
-        return stated
     if len(set(record.returns)) == 1:
         return "0"
     return f"{_PLACES[max(range(2), key=record.returns.__getitem__)]}+"
