@@ -319,10 +319,7 @@ class BoundsParameters(Parameters):
     """Parameters of `table`, `singles` and `exact`."""
 
     limit: int | None = parameter(
-        None,
-        ge=MIN_LIMIT,
-        unit="bytes",
-        help="Approximate memory limit of the entries (default: unlimited)",
+        None, ge=MIN_LIMIT, unit="bytes", help="Approximate memory limit of entries (default: none)"
     )
     retention: str = parameter(
         "lru", component="retention", help="Policy that chooses what to forget at the limit"

@@ -226,8 +226,7 @@ class MinHashParameters(BoundsParameters):
         0.9, gt=0, le=1, help="Minimum estimated share of the smaller belief in the larger one"
     )
     verified: bool = parameter(
-        True,
-        help="Test candidates exactly; otherwise beliefs are dropped and some bounds are false",
+        True, help="Test candidates exactly; otherwise beliefs are dropped, some bounds false"
     )
 
 

@@ -608,28 +608,15 @@ _HATCH: Final = tag(
     patternUnits="userSpaceOnUse",
 )
 
-_RULES: Final = """
-text { fill: var(--ink); font: 11px system-ui, sans-serif; font-variant-numeric: tabular-nums; }
-.dim { fill: var(--dim); } .named { fill: var(--c); } .title { font-weight: 600; }
-.head { font-size: 16px; font-weight: 600; }
-.ground { fill: var(--ground); } .axis { stroke: var(--line); stroke-width: 1; fill: none; }
-.zero { stroke: var(--dim); stroke-width: 1.2; }
-.line { fill: none; stroke: var(--c); stroke-width: 1.6; stroke-linejoin: round; }
-.span { stroke: var(--c); stroke-width: 1; } .ink { --c: var(--ink); } .aside { --c: var(--dim); }
-.point { fill: var(--c); stroke: var(--ground); stroke-width: .7; }
-.hollow { fill: var(--ground); stroke: var(--c); stroke-width: 1.2; }
-.bar { fill: var(--c); opacity: .85; }
-.diamond { fill: var(--ground); stroke: var(--ink); stroke-width: 1.1; }
-.hatch { stroke: var(--ground); stroke-width: 1; fill: none; opacity: .7; }
-"""
-
 
 @cache
 def _style() -> Markup:
     """Return the colours of pages, with the rules of figures."""
     # A picture in another page cannot use its style sheet, so it carries the colours along.
-    sheet = (Path(__file__).parent / "assets" / "page.css").read_text(encoding="utf-8")
-    return Markup(sheet.partition("/* Figures")[0].rstrip() + _RULES)  # noqa: S704 - own files
+    assets = Path(__file__).parent / "assets"
+    page, chart = ((assets / name).read_text("utf-8") for name in ("page.css", "chart.css"))
+    colours, _, _ = page.partition("/* Figures")
+    return Markup(f"{colours.rstrip()}\n{chart}")  # noqa: S704 - own files
 
 
 # -- charts of a page -------------------------------------------------------------------------

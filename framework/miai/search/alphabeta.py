@@ -136,10 +136,7 @@ class AlphaBetaParameters(Parameters):
         50_000, ge=0, unit="nodes", help="Budget of a move in visited states; 0: no limit"
     )
     seconds: float | None = parameter(
-        None,
-        gt=0,
-        unit="seconds",
-        help="Time budget of a move, in addition to nodes; not reproducible",
+        None, gt=0, unit="seconds", help="Time limit per move beside nodes; not reproducible"
     )
     evaluator: str = parameter(
         "zero", component="evaluator", help="Evaluator of states at the maximum depth"

@@ -25,10 +25,7 @@ class TreeSearchParameters(Parameters):
         1000, ge=0, unit="simulations", help="Simulations per move; 0: no limit, then give seconds"
     )
     seconds: float | None = parameter(
-        None,
-        gt=0,
-        unit="seconds",
-        help="Time budget of a move, in addition to simulations; not reproducible",
+        None, gt=0, unit="seconds", help="Time limit per move beside simulations; not reproducible"
     )
     exploration: float = parameter(
         1.4, ge=0, unit="half the range of utilities", help="Weight of exploration"

@@ -29,8 +29,7 @@ class GoofspielParameters(Parameters):
         "random", help="Order of the prizes"
     )
     returns_type: Literal["win_loss", "point_difference", "total_points"] = parameter(
-        "win_loss",
-        help="Who has most points wins; or points less the mean of all players; or points",
+        "win_loss", help="Who has most points wins; or points less the players' mean; or points"
     )
     imp_info: bool = parameter(False, help="Show who won each prize, and hide the bids")
 

@@ -16,16 +16,10 @@ class RbcParameters(Parameters):
 
     fen: str = parameter(START_FEN, help="Starting position as FEN", max_length=120)
     reversible_moves_limit: int = parameter(
-        100,
-        ge=1,
-        le=10_000,
-        help="Half-moves without a capture or pawn move after which the game is drawn",
+        100, ge=1, le=10_000, help="Half-moves without capture or pawn move that draw the game"
     )
     full_turn_limit: int | None = parameter(
-        None,
-        ge=1,
-        le=100_000,
-        help="Turns of both players after which the game is drawn; default: no limit",
+        None, ge=1, le=100_000, help="Turns of both players that draw the game; default: no limit"
     )
 
 
@@ -48,7 +42,7 @@ class BeliefParameters(Parameters):
     """The belief that an agent keeps."""
 
     limit: int = parameter(
-        5_000_000, ge=512, help="Maximum boards of a belief; beyond it a sample is kept"
+        5_000_000, ge=512, help="Maximum boards of a belief; then a sample is kept"
     )
     stash_mb: int = parameter(512, ge=0, help="Memory for boards that wait unexpanded, in MB")
     threads: int = parameter(1, ge=1, le=64, help="Threads that expand a large belief")
@@ -262,7 +256,7 @@ class MinimaxAgentParameters(MinimaxRules, BeliefParameters):
         help="Search depth in own moves; stops earlier when time is up",
     )
     limit: int = parameter(
-        1_000_000, ge=512, help="Maximum boards of a belief; beyond it a sample is kept"
+        1_000_000, ge=512, help="Maximum boards of a belief; then a sample is kept"
     )
     boards: int = _boards(2000, "one move", ceiling=1_000_000)
     deep_boards: int = _boards(100, "two or more moves", ceiling=20_000)
@@ -279,11 +273,7 @@ class PgnParameters(Parameters):
     """Which lines of a PGN file are openings, and what players know of them."""
 
     plies: int | None = parameter(
-        None,
-        ge=1,
-        le=10_000,
-        unit="half-moves",
-        help="Maximum length of an opening; default: the whole line",
+        None, ge=1, le=10_000, unit="half-moves", help="Maximum length of openings; default: whole"
     )
     variations: bool = parameter(
         False, help="Read every variation, instead of the main line of each game only"

@@ -28,33 +28,7 @@ from miai_tournaments.store.sqlite import connect, created
 
 FILE_NAME: Final = COMPARISON.file_name
 
-SCHEMA: Final = """
-CREATE TABLE run (key TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE searches (
-    game TEXT NOT NULL,
-    depth INTEGER NOT NULL,
-    class TEXT NOT NULL,
-    warm INTEGER NOT NULL,
-    seed INTEGER NOT NULL,
-    root INTEGER NOT NULL,
-    arm TEXT NOT NULL,
-    size INTEGER NOT NULL,
-    value REAL NOT NULL,
-    action INTEGER NOT NULL,
-    complete INTEGER NOT NULL,
-    nodes INTEGER NOT NULL,
-    leaves INTEGER NOT NULL,
-    seconds REAL NOT NULL,
-    setup REAL NOT NULL,
-    entries INTEGER NOT NULL,
-    bytes INTEGER NOT NULL,
-    truth REAL,
-    guaranteed REAL,
-    statistics TEXT NOT NULL,
-    checksum INTEGER,
-    PRIMARY KEY (game, depth, class, warm, seed, root, arm)
-) WITHOUT ROWID;
-"""
+SCHEMA: Final = Path(__file__).with_name("results.sql").read_text("utf-8")
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -25,11 +25,7 @@ class KnockoutParameters(Parameters):
 
     pairs: int = parameter(1, ge=1, le=MOST, help="Pairs of games per match", unit="pairs")
     tiebreaks: int = parameter(
-        2,
-        ge=0,
-        le=1000,
-        help="Extra pairs while a match is tied; then the higher seed wins",
-        unit="pairs",
+        2, ge=0, le=1000, help="Extra pairs of a tie; then the higher seed wins", unit="pairs"
     )
 
 

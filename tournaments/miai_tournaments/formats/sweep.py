@@ -89,11 +89,7 @@ class SweepFormatParameters(Parameters):
         None, ge=1, le=MAX_VARIANTS, help="Number of variants drawn (default: all combinations)"
     )
     rounds: int = parameter(
-        1,
-        ge=1,
-        le=MOST,
-        help="Pairs of games with each opponent (in the first rung)",
-        unit="rounds",
+        1, ge=1, le=MOST, help="Pairs of games with each opponent (first rung)", unit="rounds"
     )
 
     @field_validator("vary", mode="before")

@@ -70,15 +70,13 @@ class GtpParameters(GtpEngineParameters):
     """How an engine plays."""
 
     restart: Literal["game", "never"] = parameter(
-        "game",
-        help="When to start a new process: for each game, or never (one for all games)",
+        "game", help="When to start a new process: for each game, or never (one for all games)"
     )
     rules: Literal["told", "own"] = parameter(
         "told", help="Send the game's rules if the engine knows kata-set-rules, or keep its own"
     )
     probe: bool = parameter(
-        True,
-        help="Check before the first game that the engine accepts suicide, if the game allows it",
+        True, help="Check before the first game that the engine accepts suicide, if allowed"
     )
     handicap: Literal["moves", "announced"] = parameter(
         "moves",

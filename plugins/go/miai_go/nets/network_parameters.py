@@ -23,11 +23,7 @@ class TowerParameters(Parameters):
     height: int = parameter(6, ge=0, le=80, unit="blocks", help="Residual blocks of the base")
     width: int = parameter(64, ge=1, le=512, unit="channels", help="Channels of the base")
     pooling: int = parameter(
-        0,
-        ge=0,
-        le=80,
-        unit="blocks",
-        help="Interval in blocks between global pooling; 0: no pooling",
+        0, ge=0, le=80, unit="blocks", help="Blocks from one global pooling to the next; 0: none"
     )
     base: str = parameter("residual", component="go.base", help="Name of the base")
     base_parameters: dict[str, Any] = parameter({}, help="Parameters of the base")

@@ -175,8 +175,7 @@ class GoParameters(Parameters):
     scoring: Scoring | None = parameter(None, help=f"Area or territory scoring; {_PRESET}")
     dead_stones: DeadStones | None = parameter(None, help=f"How dead stones are found; {_PRESET}")
     referee: str = parameter(
-        "playouts",
-        help="Component of kind go.dead-stones that finds dead stones (dead_stones = 'referee')",
+        "playouts", help="Component of kind go.dead-stones, with dead_stones = 'referee'"
     )
     referee_settings: dict[str, Any] = parameter({}, help="Parameters of the referee")
     repetition: Repetition | None = parameter(
@@ -321,7 +320,7 @@ class SgfOpeningParameters(Parameters):
         False, help="Read every variation, instead of the main line of each game only"
     )
     plies: int | None = parameter(
-        None, ge=1, unit="plies", help="Maximum length of an opening; default: the whole line"
+        None, ge=1, unit="plies", help="Maximum length of openings; default: whole"
     )
 
 
@@ -329,11 +328,7 @@ class ScoreLeadParameters(Parameters):
     """Parameters of the adjudicator ``score-lead``."""
 
     points: float = parameter(
-        20.0,
-        ge=0.5,
-        le=1000,
-        unit="points",
-        help="Minimum mean lead in playouts, komi included",
+        20.0, ge=0.5, le=1000, unit="points", help="Minimum mean lead in playouts, with komi"
     )
     plies: int = parameter(
         6, ge=1, le=1000, unit="plies", help="Plies in a row for which one player must lead"

@@ -46,10 +46,7 @@ class SearchParameters(Parameters):
     adviser_parameters: dict[str, Any] = parameter({}, help="Parameters of the adviser")
     simulations: int | None = _simulations(400)
     seconds: float | None = parameter(
-        None,
-        gt=0,
-        unit="seconds",
-        help="Time budget of a move, in addition to simulations; not reproducible",
+        None, gt=0, unit="seconds", help="Time limit per move beside simulations; not reproducible"
     )
     resign_below: float | None = parameter(
         None,
@@ -203,14 +200,10 @@ class MixedValueParameters(Parameters):
 
     kind: Literal["mixed"] = "mixed"
     mix: float = parameter(
-        0.5,
-        gt=0,
-        le=1,
-        help="Share of the rollout in a leaf's value, the paper's lambda; 1: no value network",
+        0.5, gt=0, le=1, help="Share of rollouts in leaf values (lambda); 1: no value network"
     )
     rollout: str = parameter(
-        "light",
-        help="Rollout policy: light (uniform, fills no eye) or weights of a pattern policy",
+        "light", help="Rollout policy: light (uniform, fills no eye) or weights of patterns"
     )
 
 
@@ -223,8 +216,7 @@ class AlphaGoParameters(TreeParameters):
         "size",
     )
     value: str = parameter(
-        "",
-        help="Value network: a file or a shipped name; default: the policy's, if it has values",
+        "", help="Value network: a file or a shipped name; default: the policy's, if it has values"
     )
     leaf_value: NetworkValueParameters | MixedValueParameters = parameter(
         NetworkValueParameters(),
@@ -263,8 +255,7 @@ class GoMctsParameters(SearchParameters):
         "0 switches RAVE off",
     )
     playouts: Literal["light", "tactical"] = parameter(
-        "light",
-        help="Games from the leaves: light ones are uniformly random, tactical ones answer atari",
+        "light", help="Games from the leaves: light (uniformly random) or tactical (answer atari)"
     )
     max_nodes: int = parameter(
         1_000_000,

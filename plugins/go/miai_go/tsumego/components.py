@@ -50,12 +50,7 @@ class ZoneParameters(Parameters):
 
     height: int = parameter(4, ge=0, le=40, unit="blocks", help="Residual blocks")
     width: int = parameter(
-        32,
-        ge=_LANES,
-        le=512,
-        multiple_of=_LANES,
-        unit="units",
-        help="Units per point, a multiple of 16",
+        32, ge=_LANES, le=512, multiple_of=_LANES, unit="units", help="Units per point"
     )
 
 

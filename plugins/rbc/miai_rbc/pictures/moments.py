@@ -143,10 +143,7 @@ class PictureParameters(Parameters):
     )
     truth: bool = parameter(False, help="Outline the opponent's true pieces on a belief")
     limit: int = parameter(
-        200_000,
-        ge=MAX_MOVES,
-        unit="boards",
-        help="Maximum boards of a belief; beyond it a sample",
+        200_000, ge=MAX_MOVES, unit="boards", help="Maximum boards of a belief; then a sample"
     )
 
     @property

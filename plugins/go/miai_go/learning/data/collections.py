@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import http.client
 import re
+import tomllib
 import urllib.error
 import urllib.request
 from collections.abc import Callable
@@ -42,56 +43,12 @@ class PublicDataset:
     instructions: str
 
 
-_COLLECTIONS: Final = (
-    PublicDataset(
-        name="aya-selfplay",
-        summary="Games of the engines Aya and Natsukaze with themselves, made to train networks",
-        page="http://www.yss-aya.com/ayaself/ayaself.html",
-        sizes=(9, 13, 19),
-        licence="not stated; ask the author before passing games on",
-        instructions="Fetch .tar.bz2 archives from the page and import them: "
-        "miai go data import *.tar.bz2 --out DIR --size 9",
-    ),
-    PublicDataset(
-        name="cgos-9x9",
-        summary="Games of engines on the Computer Go Server, an archive a month, with ratings",
-        page="http://www.yss-aya.com/cgos/",
-        sizes=(9,),
-        licence="not stated; ask the server's operator before passing games on",
-        instructions="Fetch months from the page's archive, such as 9x9_2020_09.tar.bz2, and "
-        "import them: miai go data import 9x9_*.tar.bz2 --out DIR --min-rating 2000",
-    ),
-    PublicDataset(
-        name="cwi",
-        summary="Professional games since the Edo period; some hundred on 9x9, the rest on 19x19",
-        page="https://homepages.cwi.nl/~aeb/go/games/",
-        sizes=(9, 13, 19),
-        licence="moves only, taken to be in the public domain; see the page",
-        url="https://homepages.cwi.nl/~aeb/go/games/games.tgz",
-        size=46_000_000,
-        instructions="Fetch games.tgz, which grows from time to time, and import it: "
-        "miai go data import games.tgz --out DIR --size 9 --any-result",
-    ),
-    PublicDataset(
-        name="kgs-4d",
-        summary="Games of players of 4 dan and stronger on the KGS Go Server, an archive a month",
-        page="https://www.u-go.net/gamerecords-4d/",
-        sizes=(19,),
-        licence="not stated; see the page",
-        instructions="Fetch .tar.gz archives from the page and import them: "
-        "miai go data import KGS4d-*.tar.gz --out DIR --size 19",
-    ),
-    PublicDataset(
-        name="nngs",
-        summary="All 435,000 games of the No Name Go Server, 1995 to 2005, of every strength",
-        page="https://github.com/zenon/NNGS_SGF_Archive",
-        sizes=(9, 13, 19),
-        licence="reproduction permitted with credit to the server, as the records say",
-        instructions="Clone the repository and import its folder: "
-        "miai go data import NNGS_SGF_Archive --out DIR --size 9 --min-rank 5k",
-    ),
-)
-COLLECTIONS: Final = {collection.name: collection for collection in _COLLECTIONS}
+COLLECTIONS: Final = {
+    name: PublicDataset(name=name, **facts | {"sizes": tuple(facts["sizes"])})
+    for name, facts in tomllib.loads(
+        Path(__file__).with_name("collections.toml").read_text("utf-8")
+    ).items()
+}
 """Public collections by name."""
 
 

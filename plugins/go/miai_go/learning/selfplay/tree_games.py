@@ -294,8 +294,7 @@ class SelfPlayOrder(NetworkWorkers):
         1024, ge=1, le=10_000_000, help="Total number of games, rounded up to whole shards"
     )
     sizes: str | None = parameter(
-        None,
-        help="Sizes of board, drawn for each game: 9, 7-13 or 9,13 (default: those of the network)",
+        None, help="Sizes of board, drawn for each game: 9, 7-13 or 9,13 (default: the network's)"
     )
 
 

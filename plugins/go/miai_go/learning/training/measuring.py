@@ -235,9 +235,7 @@ class EvaluationSettings(SplitSettings):
     """How a network is measured."""
 
     positions: int = parameter(
-        0,
-        ge=0,
-        help="Maximum number of positions, for a rollout policy to the end of a game; 0: all",
+        0, ge=0, help="Maximum positions, for a rollout policy to the end of a game; 0: all"
     )
     precision: Precision | None = parameter(
         None, help="Precision (default: fp32; that of an .onnx file)"

@@ -38,11 +38,7 @@ class MakingSettings(StrictModel):
     problems: str = parameter(RANDOM, help="Problems to start from: random, shipped, or SGF files")
     seed: int = parameter(0, ge=0, help="Seed of the problems and of the choice of boards")
     least_empty: int = parameter(
-        6,
-        ge=4,
-        le=30,
-        unit="points",
-        help="Minimum empty points of a random fight; a room has at least 4",
+        6, ge=4, le=30, unit="points", help="Minimum empty points of a fight; a room has 4 or more"
     )
     most_empty: int = parameter(
         14, ge=4, le=30, unit="points", help="Maximum empty points of a zone"

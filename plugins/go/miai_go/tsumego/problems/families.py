@@ -1,8 +1,8 @@
 """Families of positions whose answers Go players know, with the fate of each and its source.
 
-The tables here give the fates; the tests have the prover confirm every entry. Statuses are with the
-attacker as ko master, who may retake a ko at once; `ko` says that the answer for some first mover
-differs with the defender as ko master.
+``families.toml`` and the tables here give the fates; the tests have the prover confirm every entry.
+Statuses are with the attacker as ko master, who may retake a ko at once; `ko` says that the answer
+for some first mover differs with the defender as ko master.
 
 An exact answer depends on two things that players take for granted:
 
@@ -16,9 +16,11 @@ An exact answer depends on two things that players take for granted:
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 from miai_go.errors import ProblemError
 from miai_go.rules.chains import connected_parts
@@ -46,6 +48,7 @@ CENTRE, SIDE, CORNER = Placement.CENTRE, Placement.SIDE, Placement.CORNER
 
 KO_KILLS: Final = Fate(CRITICAL, ko=True)
 KO_LIVES: Final = Fate(DEAD, ko=True)
+_TABLES: Final = tomllib.loads(Path(__file__).with_name("families.toml").read_text("utf-8"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ class Shape:
     """An eye space.
 
     Attributes:
-      cells: rows from the top, ``*`` for a point.
+      cells: rows from the top, separated by spaces; ``*`` for a point.
       status: with the attacker as ko master, anywhere on the board.
       source: the source of the status.
     """
@@ -64,21 +67,8 @@ class Shape:
 
 
 SHAPES: Final[Mapping[str, Shape]] = {
-    "straight two": Shape("**", DEAD, "two points in a row are one eye"),
-    "straight three": Shape("***", CRITICAL, "Sensei's Library, Straight Three"),
-    "bent three": Shape("**/*.", CRITICAL, "Sensei's Library, Bent Three"),
-    "straight four": Shape("****", ALIVE, "Sensei's Library, Straight Four"),
-    "bent four": Shape("***/*..", ALIVE, "Sensei's Library, Bent Four"),
-    "zigzag four": Shape(".**/**.", ALIVE, "Sensei's Library, Twisted Four"),
-    "square four": Shape("**/**", DEAD, "Sensei's Library, Square Four"),
-    "pyramid four": Shape("***/.*.", CRITICAL, "Sensei's Library, Pyramid Four"),
-    "straight five": Shape("*****", ALIVE, "rows of four points and more live"),
-    "L five": Shape("****/*...", ALIVE, "rows of four points and more live"),
-    "bulky five": Shape("***/**.", CRITICAL, "Sensei's Library, Bulky Five"),
-    "crossed five": Shape(".*./***/.*.", CRITICAL, "Sensei's Library, Crossed Five"),
-    "straight six": Shape("******", ALIVE, "rows of four points and more live"),
-    "rabbity six": Shape("**./***/.*.", CRITICAL, "Sensei's Library, Rabbity Six (flower six)"),
-    "rectangular six": Shape("***/***", ALIVE, "Sensei's Library, Rectangular Six"),
+    name: Shape(**entry | {"status": Status(entry["status"])})
+    for name, entry in _TABLES["shapes"].items()
 }
 
 CORNER_FACTS: Final[Mapping[tuple[str, int], tuple[Fate, str]]] = {
@@ -111,7 +101,7 @@ class Group:
     """A group at the edge with open sides.
 
     Attributes:
-      stones: rows from the top: ``X`` the defender, ``.`` empty inside, ``O`` a cutting stone of
+      stones: lines from the top: ``X`` the defender, ``.`` empty inside, ``O`` a cutting stone of
         the attacker, ``_`` outside. The attacker's wall surrounds the group except at the wings.
       placement: on a side, or in a corner, which is at the bottom left.
       fates: by wings, left and right along a side, upwards and to the right in a corner.
@@ -124,83 +114,16 @@ class Group:
     source: str
 
 
-_SPARE: Final = "Sensei's Library, Common Corner Shapes"
+def _group(entry: Mapping[str, Any]) -> Group:
+    fates = {}
+    for key, words in entry["fates"].items():
+        left, right = map(int, key.split())
+        status, *ko = words.split()
+        fates[left, right] = Fate(Status(status), ko=bool(ko))
+    return Group(entry["stones"], Placement(entry["placement"]), fates, entry["source"])
 
-GROUPS: Final[Mapping[str, Group]] = {
-    "L group": Group(
-        ".XXX/...X/....",
-        CORNER,
-        {(0, 0): Fate(DEAD), (1, 1): KO_LIVES},
-        f"{_SPARE}: the L group is dead",
-    ),
-    "L+1 group, long leg": Group(
-        "XXXX/...X/....",
-        CORNER,
-        {(0, 0): Fate(CRITICAL), (1, 1): Fate(CRITICAL)},
-        f"{_SPARE}: unsettled",
-    ),
-    "L+1 group, short leg": Group(
-        ".XXX/...X/...X",
-        CORNER,
-        {(0, 0): KO_LIVES, (1, 1): Fate(CRITICAL)},
-        f"{_SPARE}: unsettled; without outside liberties the defender only has a ko",
-    ),
-    "L+2 group": Group(
-        "XXXX/...X/...X",
-        CORNER,
-        {(1, 1): Fate(ALIVE), (1, 0): KO_KILLS, (0, 1): KO_KILLS},
-        f"{_SPARE}: alive, a ko after a descent; a rectangular six with its outside liberties",
-    ),
-    "long L group": Group(
-        ".XXXX/....X/.....",
-        CORNER,
-        {(0, 0): Fate(CRITICAL), (1, 1): KO_KILLS},
-        "Sensei's Library, Long L Group: a ten-thousand-year ko without an outside liberty",
-    ),
-    "J group": Group(
-        ".XXX_/....X/...X.",
-        CORNER,
-        {(0, 0): KO_LIVES, (1, 1): KO_KILLS},
-        "Sensei's Library, J Group: lives or dies by who moves first",
-    ),
-    "straight J group": Group(
-        ".XXX_/....X/....X",
-        CORNER,
-        {(0, 0): Fate(CRITICAL), (1, 1): KO_KILLS},
-        "Sensei's Library, J Group: a ko if the attacker moves first",
-    ),
-    "carpenter's square": Group(
-        ".XXX/...X/...X/....",
-        CORNER,
-        {(0, 0): Fate(CRITICAL), (1, 1): KO_KILLS},
-        "Sensei's Library, Carpenter's Square: alive at the 2-2 point, a ko if the attacker "
-        "moves first",
-    ),
-    "broken comb in the corner": Group(
-        "XXXO/...X/...X",
-        CORNER,
-        {(0, 0): Fate(CRITICAL), (1, 1): KO_KILLS},
-        "Sensei's Library, Comb Formation: alive, or a ko if the attacker moves first",
-    ),
-    "door group": Group(
-        "XXX/X.X/...",
-        SIDE,
-        {(0, 0): Fate(DEAD), (1, 1): KO_LIVES, (2, 2): KO_LIVES},
-        "J. Davies, Life and Death: a lintel of three and two posts; dead",
-    ),
-    "comb": Group(
-        "OXXXO/X...X/X...X",
-        SIDE,
-        {(0, 0): Fate(DEAD)},
-        "Sensei's Library, Comb Formation: a rectangular six with two cutting points",
-    ),
-    "comb with one cut": Group(
-        "XXXXO/X...X/X...X",
-        SIDE,
-        {(0, 0): Fate(CRITICAL)},
-        "Sensei's Library, Comb Formation: a rectangular six with one cutting point",
-    ),
-}
+
+GROUPS: Final = {name: _group(entry) for name, entry in _TABLES["groups"].items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,7 +312,7 @@ def _closed_corners() -> Iterator[Member]:
 
 def _wings(drawing: Group, wings: tuple[int, int]) -> Iterator[Cell]:
     """Yield the empty points along the edge beyond a group."""
-    rows = drawing.stones.split("/")
+    rows = drawing.stones.split()
     height, width = len(rows), len(rows[0])
     if drawing.placement == CORNER:
         yield from ((height + i, 0) for i in range(wings[0]))
@@ -399,7 +322,7 @@ def _wings(drawing: Group, wings: tuple[int, int]) -> Iterator[Cell]:
 
 
 def _cells(drawing: str, mark: str) -> list[Cell]:
-    rows = drawing.split("/")[::-1]
+    rows = drawing.split()[::-1]
     return [(r, c) for r, line in enumerate(rows) for c, m in enumerate(line) if m == mark]
 
 
