@@ -53,9 +53,10 @@ class Always:
 
     def __init__(self, *returns: float, reason: str = "so it is") -> None:
         self.verdict = Verdict(returns, reason)
+        self.seed = 0
 
     def new_game(self, seed: int) -> None:
-        pass
+        self.seed = seed
 
     def judge(self, state: State, moves: Sequence[MoveRecord]) -> Verdict | None:
         return self.verdict
@@ -74,6 +75,16 @@ def judged_again(record: GameRecord, panel: Panel) -> list[VerdictRecord]:
         if not move.opening and not state.is_terminal():
             panel.judge(state, record.moves[:number])
     return panel.verdicts
+
+
+def test_each_rule_has_a_seed_of_its_own() -> None:
+    rules = {name: Always(0.0, 0.0) for name in ("one", "other")}
+    seeds = []
+    for seed in (5, 6, 5):
+        Panel(GAME, rules).new_game(seed)
+        seeds.append(tuple(rule.seed for rule in rules.values()))
+    assert seeds[0] == seeds[2]
+    assert len({*seeds[0], *seeds[1]}) == 4
 
 
 # -- solved ---------------------------------------------------------------------------------------

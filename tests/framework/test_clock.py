@@ -72,6 +72,7 @@ def test_fischer_time_grows_by_the_increment_after_the_move() -> None:
         ((), 10.0, 3, 22.0),
         ((10.0,), 0.0, 3, 12.0),
         ((11.0,), 0.0, 3, 12.0),  # in the first period, which is renewed
+        ((14.0, 4.0), 0.0, 3, 12.0),  # at the very end of the first period
         ((14.25,), 0.0, 2, 8.0),
         ((10.0, 4.25), 0.0, 2, 8.0),
         ((10.0, 8.25), 0.0, 1, 4.0),

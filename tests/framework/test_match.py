@@ -358,6 +358,7 @@ def test_a_fault_is_a_forfeit(decision: Any, reason: Termination, detail: str) -
     assert x.calls[-1] == ("end", (1.0, -1.0))
     healthy = reason in (Termination.RESIGNATION, Termination.ILLEGAL_ACTION)
     assert (o.calls[-1][0] == "end") == healthy  # who failed is asked nothing more
+    assert record.players[1].seconds > 0, "a failure takes time too"
     assert replay(record).move_number() == 1
 
 
