@@ -168,8 +168,8 @@ class GameRecord:
     versions: Mapping[str, str] = field(default_factory=dict)
     tags: Mapping[str, Json] = field(default_factory=dict)
     verdicts: list[VerdictRecord] = field(default_factory=list)
-    comments: Sequence[tuple[int, str]] = ()
-    variations: Sequence[tuple[int, int]] = ()
+    comments: list[tuple[int, str]] = field(default_factory=list)
+    variations: list[tuple[int, int]] = field(default_factory=list)
 
     def to_json_lines(self) -> str:
         """Return the record as JSON lines, ASCII text ending in a newline.
