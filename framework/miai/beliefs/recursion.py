@@ -203,11 +203,7 @@ class Recursion(Generic[Public]):
     """
 
     def __init__(
-        self,
-        problem: BeliefProblem[Public],
-        make_bounds: MakeBounds,
-        *,
-        adaptive: bool = False,
+        self, problem: BeliefProblem[Public], make_bounds: MakeBounds, *, adaptive: bool = False
     ) -> None:
         self.universe = Universe(problem)
         self.bounds = make_bounds(self.universe)

@@ -58,8 +58,7 @@ def play(
         ),
     ] = None,
     record: Annotated[
-        str,
-        typer.Option(metavar="FILE", help="Write the game; the suffix selects the format."),
+        str, typer.Option(metavar="FILE", help="Write the game; the suffix selects the format.")
     ] = "",
     replay: Annotated[
         Path | None,

@@ -177,12 +177,7 @@ class Axis:
 
 
 def _fitting(
-    low: float,
-    high: float,
-    length: float,
-    text: Callable[[float], str],
-    *,
-    up: bool,
+    low: float, high: float, length: float, text: Callable[[float], str], *, up: bool
 ) -> dict[float, str]:
     """Return as many ticks of a logarithmic axis as fit without overlapping texts."""
     pixels = length / math.log(high / low)

@@ -373,13 +373,7 @@ def _controls(frames: int, game: Game) -> Markup:
         )
     ]
     slider = tag(
-        "input",
-        type="range",
-        id="slider",
-        min=0,
-        max=frames - 1,
-        value=0,
-        aria_label="position",
+        "input", type="range", id="slider", min=0, max=frames - 1, value=0, aria_label="position"
     )
     place = tag("output", "", id="place", for_="slider")
     parts = [tag("div", *buttons, slider, place, class_="keys")]

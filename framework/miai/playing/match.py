@@ -254,10 +254,7 @@ class Match:
         self._hides = not game.info.perfect_information
 
     def play(
-        self,
-        opening: Sequence[int],
-        earlier: Sequence[MoveRecord],
-        logs: Sequence[Path | None],
+        self, opening: Sequence[int], earlier: Sequence[MoveRecord], logs: Sequence[Path | None]
     ) -> None:
         """Play the game to its end and complete the record.
 

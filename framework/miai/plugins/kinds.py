@@ -134,10 +134,7 @@ RECORD_FORMAT: Kind[RecordFormat] = Kind(
     "record-format", "miai.record:RecordFormat", (), "A file format of game records"
 )
 OPENING_READER: Kind[OpeningReader] = Kind(
-    "opening-reader",
-    "miai.playing.openings:OpeningReader",
-    ("game",),
-    "Reads openings from a file",
+    "opening-reader", "miai.playing.openings:OpeningReader", ("game",), "Reads openings from a file"
 )
 ADJUDICATOR: Kind[Adjudicator] = Kind(
     "adjudicator",

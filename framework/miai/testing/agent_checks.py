@@ -92,11 +92,7 @@ def _check_seat(
 
 
 def _compare(
-    reference: list[int] | None,
-    again: list[int] | None,
-    rule: str,
-    when: str,
-    findings: Findings,
+    reference: list[int] | None, again: list[int] | None, rule: str, when: str, findings: Findings
 ) -> None:
     """Report where two runs of one game diverge; None stands for a game with a fault."""
     if reference is None or again is None or reference == again:

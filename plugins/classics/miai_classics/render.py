@@ -25,11 +25,7 @@ if TYPE_CHECKING:
 _LAST: Final = "#fbe8b8"
 _COLOURS: Final = (BLUE, VERMILLION)
 _SIGNS: Final = {"x": ("✕", "bold #10243a"), "o": ("○", "bold #ffffff"), ".": ("·", "#c5ccd2")}
-_THREE: Final[dict[str, Attribute]] = {
-    "stroke_width": 5,
-    "stroke_linecap": "round",
-    "opacity": 0.5,
-}
+_THREE: Final[dict[str, Attribute]] = {"stroke_width": 5, "stroke_linecap": "round", "opacity": 0.5}
 
 
 class TicTacToeRenderer:

@@ -22,16 +22,10 @@ DEAD_STONES: Kind[DeadStoneJudge] = Kind(
     "Finds the dead stones at the end of play",
 )
 ENCODER: Kind[Encoder] = Kind(
-    "go.encoder",
-    "miai_go.nets.encoder:Encoder",
-    ("size",),
-    "Turns positions of Go into planes",
+    "go.encoder", "miai_go.nets.encoder:Encoder", ("size",), "Turns positions of Go into planes"
 )
 NETWORK: Kind[nn.Module] = Kind(
-    "go.network",
-    _MODULE,
-    ("shape",),
-    "A network: planes to miai_go.nets.network.Outputs",
+    "go.network", _MODULE, ("shape",), "A network: planes to miai_go.nets.network.Outputs"
 )
 BASE: Kind[nn.Module] = Kind(
     "go.base", _MODULE, ("shape", "tower"), "The base of a tower: planes to features"

@@ -32,8 +32,7 @@ def picture(
     ],
     parameters: PictureParameters,
     output: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.svg", help="Output file (default: print)."),
+        Path | None, typer.Option(metavar="FILE.svg", help="Output file (default: print).")
     ] = None,
 ) -> None:
     """Draw what a player knew at one point of a recorded game, as SVG.

@@ -27,8 +27,7 @@ Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="Config file (TOM
 def compare(
     config: Config,
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Run folder (default: runs/NAME)."),
+        Path | None, typer.Option(metavar="DIR", help="Run folder (default: runs/NAME).")
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object; progress goes to standard error.")

@@ -35,12 +35,10 @@ def rate(
         float, typer.Option(metavar="ELO", help="Rating of the anchor player (default 0).")
     ] = 0.0,
     unlinked: Annotated[
-        bool,
-        typer.Option("--unlinked", help="Allow agents that no games link."),
+        bool, typer.Option("--unlinked", help="Allow agents that no games link.")
     ] = False,
     across_games: Annotated[
-        bool,
-        typer.Option("--across-games", help="Allow runs of different games in the list."),
+        bool, typer.Option("--across-games", help="Allow runs of different games in the list.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")] = False,
@@ -53,11 +51,7 @@ def rate(
     if as_json and as_csv:
         raise ConfigError("--csv: cannot be combined with --json; choose one")
     rated = rate_runs(
-        folders,
-        anchor=anchor,
-        anchor_elo=anchor_elo,
-        unlinked=unlinked,
-        across_games=across_games,
+        folders, anchor=anchor, anchor_elo=anchor_elo, unlinked=unlinked, across_games=across_games
     )
     if as_json:
         print(json.dumps(rated.to_json(), indent=2, allow_nan=False))

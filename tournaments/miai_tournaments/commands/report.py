@@ -41,12 +41,7 @@ class ReportRequest:
 
 
 def parse_request(
-    *,
-    as_json: bool,
-    format: str | None,
-    out: Path | None,
-    replays: str | None,
-    open_page: bool,
+    *, as_json: bool, format: str | None, out: Path | None, replays: str | None, open_page: bool
 ) -> ReportRequest | None:
     """Return the files to write; None to print the report.
 

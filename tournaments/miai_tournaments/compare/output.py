@@ -9,15 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from miai.pages.document import (
-    NONE,
-    Block,
-    Column,
-    Paragraph,
-    Table,
-    counted,
-    printable,
-)
+from miai.pages.document import NONE, Block, Column, Paragraph, Table, counted, printable
 from miai_tournaments.compare.config import Comparison
 from miai_tournaments.compare.results import ComparisonInfo, Measurement
 from miai_tournaments.compare.summary import Interval, Row, Searches

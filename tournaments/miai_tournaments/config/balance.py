@@ -68,11 +68,7 @@ class Balance:
 
     def to_plain(self) -> dict[str, Any]:
         """Return everything that openings depend on; `tries` only decides about failure."""
-        return {
-            self.kind: self.name,
-            "parameters": dict(self.parameters),
-            "within": self.within,
-        }
+        return {self.kind: self.name, "parameters": dict(self.parameters), "within": self.within}
 
     def close(self) -> None:
         """Release the component and the watch; the component is built again when needed."""

@@ -58,11 +58,7 @@ from miai_tournaments.config.schema import (
     with_agent,
     with_game,
 )
-from miai_tournaments.formats.format import (
-    MOST_SEATS,
-    Format,
-    Variants,
-)
+from miai_tournaments.formats.format import MOST_SEATS, Format, Variants
 from miai_tournaments.kinds import EXECUTOR, FORMAT
 from miai_tournaments.store.address import check_store
 from miai_tournaments.store.folder import has_store
@@ -92,11 +88,7 @@ def resolved_rules(config: TournamentConfig) -> dict[str, Any]:
         .model_dump(mode="json")
         for name, given in rules_of(config).items()
     }
-    return {
-        "hold_out": config.adjudication.hold_out,
-        "order": list(filled),
-        "rules": filled,
-    }
+    return {"hold_out": config.adjudication.hold_out, "order": list(filled), "rules": filled}
 
 
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[([^\[\]]+)\]")
@@ -277,12 +269,7 @@ def config_file(parameters: Parameters) -> ConfigFile:
 
 
 def check_tournament(
-    raw: Mapping[str, Any],
-    *,
-    source: str,
-    folder: Path,
-    text: str,
-    settings: Collection[str] = (),
+    raw: Mapping[str, Any], *, source: str, folder: Path, text: str, settings: Collection[str] = ()
 ) -> Tournament:
     """Return the tournament of a parsed config.
 

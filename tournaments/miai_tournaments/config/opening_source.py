@@ -143,9 +143,7 @@ class Openings:
         kept = tuple(n for n, value in enumerate(values) if self.balance.holds(value))
         if not kept:
             raise self.balance.none_within(
-                f"{len(values)} openings",
-                min(values, key=abs),
-                "Raise within, or use another file",
+                f"{len(values)} openings", min(values, key=abs), "Raise within, or use another file"
             )
         return replace(self, kept=kept, values=tuple(values[n] for n in kept))
 

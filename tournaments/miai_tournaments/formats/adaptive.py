@@ -72,9 +72,7 @@ class Adaptive(Format):
         if not batch and all(meeting.complete for meeting in played):
             return FormatStep(finished=True, facts=_facts(self._ratings(played), len(played)))
         return FormatStep(
-            pairings=batch,
-            ask_after=len(played) if batch else None,
-            facts=_facts(ratings, begin),
+            pairings=batch, ask_after=len(played) if batch else None, facts=_facts(ratings, begin)
         )
 
     def most_games(self) -> int:

@@ -70,10 +70,7 @@ class MeanPayoff:
         low, high = (
             (None, None)
             if self.margin is None
-            else (
-                self.value - self.margin,
-                self.value + self.margin,
-            )
+            else (self.value - self.margin, self.value + self.margin)
         )
         return {"mean_return": self.value, "low": low, "high": high, "pairs": self.pairs}
 

@@ -205,11 +205,7 @@ def fit_ratings(
     drawn = bool(results.draws.any())
     k = len(results.players)
     posterior = Posterior(
-        results.batch(),
-        k,
-        prior_games=prior_games,
-        advantage=first_player_advantage,
-        draws=drawn,
+        results.batch(), k, prior_games=prior_games, advantage=first_player_advantage, draws=drawn
     )
     fit = newton.maximise(posterior)
     parameters = fit.parameters[0]

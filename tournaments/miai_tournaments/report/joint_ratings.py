@@ -211,8 +211,7 @@ def _joined(
             parts[run.kind].append((place[kind.seats], kind.ranks, kind.count))
     stacked = (map(np.concatenate, zip(*part, strict=True)) for part in parts.values())
     return Rankings(
-        players=labels,
-        kinds=tuple(GameKind(seats=s, ranks=r, count=c) for s, r, c in stacked),
+        players=labels, kinds=tuple(GameKind(seats=s, ranks=r, count=c) for s, r, c in stacked)
     )
 
 

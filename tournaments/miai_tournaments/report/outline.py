@@ -85,11 +85,7 @@ _MAX_FAILURES = 100
 
 _MAX_RANKING = 200
 
-_STANDINGS = {
-    "points": "points",
-    "buchholz": "Buchholz",
-    "sonneborn_berger": "Sonneborn-Berger",
-}
+_STANDINGS = {"points": "points", "buchholz": "Buchholz", "sonneborn_berger": "Sonneborn-Berger"}
 """Figures of a format's standings, with their headings."""
 
 _WIDE_RANGE = 8  # highest over lowest value, from which an axis shows ratios
@@ -133,11 +129,7 @@ def _played(report: ReportContents) -> list[Section]:
         sections.append(_endings(report))
     sections += [_adjudication(report), _failures(report)]
     if played and details is not None:
-        sections += [
-            _parameter_lines(report),
-            _times(details),
-            _openings(details),
-        ]
+        sections += [_parameter_lines(report), _times(details), _openings(details)]
     order = "format teams crosstable colours parameter endings adjudication time openings"
     ids = [*order.split(), "failures"]
     return sorted(sections, key=lambda section: ids.index(section.id))

@@ -280,12 +280,7 @@ def _estimate_cells(
 
 
 def _standings_row(
-    report: ReportContents,
-    rank: int,
-    name: str,
-    cells: Sequence[Cell | str],
-    *,
-    short: bool,
+    report: ReportContents, rank: int, name: str, cells: Sequence[Cell | str], *, short: bool
 ) -> Row:
     standing = report.standings.players[name]
     total = standing.total
@@ -440,10 +435,7 @@ def crosstable(report: ReportContents) -> Table:
     if standings.seats > 2:
         title = "Crosstable: games in which the row finished ahead of the column"
     return _square(
-        report,
-        title,
-        cells(lambda tally: f"{tally.points:g}/{tally.games}"),
-        narrow=percentages,
+        report, title, cells(lambda tally: f"{tally.points:g}/{tally.games}"), narrow=percentages
     )
 
 

@@ -27,12 +27,7 @@ from miai_tournaments.report.details import (
 from miai_tournaments.report.head_to_head import head_to_head
 from miai_tournaments.report.outline import report_document
 from miai_tournaments.report.printing import blocks_of, renderable, to_markdown, to_text
-from miai_tournaments.report.standings import (
-    PlayerStanding,
-    Standings,
-    count_games,
-    count_store,
-)
+from miai_tournaments.report.standings import PlayerStanding, Standings, count_games, count_store
 from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo
 from miai_tournaments.store.store import Store
 

@@ -269,8 +269,7 @@ def count_games(
       StoreError: a finished game has no result.
     """
     standings = Standings(
-        players={name: PlayerStanding() for name in players},
-        payoffs=Payoffs() if payoffs else None,
+        players={name: PlayerStanding() for name in players}, payoffs=Payoffs() if payoffs else None
     )
     done: list[GameRow] = []
     statuses: Counter[str] = Counter()

@@ -39,8 +39,7 @@ Settings = Annotated[
 def add_commands(group: typer.Typer) -> None:
     """Add the commands to a group."""
     train = typer.Typer(
-        help="Train networks. Stop with Ctrl-C; the same command resumes.",
-        no_args_is_help=True,
+        help="Train networks. Stop with Ctrl-C; the same command resumes.", no_args_is_help=True
     )
     train.command("sl")(train_sl)
     train.command("rollout")(train_rollout)

@@ -120,9 +120,7 @@ def serve(agent: str, values: Mapping[str, Any], game: Mapping[str, Any], *, see
     # The signal reaches the handler, in this thread, between two slices of a compiled search.
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     reader = LineReader(
-        sys.stdin.fileno(),
-        output.fileno(),
-        lambda: signal.pthread_kill(main, signal.SIGUSR1),
+        sys.stdin.fileno(), output.fileno(), lambda: signal.pthread_kill(main, signal.SIGUSR1)
     )
 
     def write(text: str) -> None:

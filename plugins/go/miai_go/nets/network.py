@@ -78,11 +78,7 @@ class Outputs(NamedTuple):
 
 
 def build_network(
-    name: str,
-    shape: NetworkShape,
-    values: Mapping[str, Any],
-    *,
-    seed: int = 0,
+    name: str, shape: NetworkShape, values: Mapping[str, Any], *, seed: int = 0
 ) -> nn.Module:
     """Return a network by its registered name, with weights drawn by `seed`; see `drawn`.
 

@@ -73,9 +73,7 @@ class OnnxOracle(NetworkOracle):
         self._session = model.session
         self.precision = model.precision
         super().__init__(
-            model.header,
-            encoder_of(model.header, where=model.where, size=size),
-            where=model.where,
+            model.header, encoder_of(model.header, where=model.where, size=size), where=model.where
         )
 
     def _run(self, batch: Planes) -> Answers:

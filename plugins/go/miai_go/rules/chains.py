@@ -24,12 +24,7 @@ _P = TypeVar("_P", bound=Hashable)
 def neighbours(point: int, size: int) -> tuple[int, ...]:
     """Return the points beside a point, ascending; none on a board of one point."""
     row, column = divmod(point, size)
-    steps = (
-        (row > 0, -size),
-        (column > 0, -1),
-        (column < size - 1, 1),
-        (row < size - 1, size),
-    )
+    steps = ((row > 0, -size), (column > 0, -1), (column < size - 1, 1), (row < size - 1, size))
     return tuple(point + step for inside, step in steps if inside)
 
 

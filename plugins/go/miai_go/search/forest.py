@@ -457,11 +457,7 @@ class Forest:
         if settings[kernels.HISTORY] + 1 > self._max_moves:
             raise ValueError(f"a game of more than max_moves = {self._max_moves} actions")
         kernels.play_root(
-            self._roots.words[game],
-            self._roots.trails[game],
-            settings,
-            self._history[game],
-            action,
+            self._roots.words[game], self._roots.trails[game], settings, self._history[game], action
         )
         # A child without children holds nothing worth keeping.
         if child and self._ints[game, kernels.COUNT, child]:

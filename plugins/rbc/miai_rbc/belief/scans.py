@@ -93,11 +93,7 @@ def weighted(boards: BoardSet, player: int, weights: Values = NO_WEIGHTS) -> Val
 Scan = Callable[[BoardSet, int, Values], Values]
 """Called with a belief, its player and weights, which may be empty; returns (36,) values."""
 
-SCANS: Mapping[str, Scan] = {
-    "partition": partition,
-    "entropy": entropy,
-    "weighted": weighted,
-}
+SCANS: Mapping[str, Scan] = {"partition": partition, "entropy": entropy, "weighted": weighted}
 
 
 def best_window(values: Values) -> int:

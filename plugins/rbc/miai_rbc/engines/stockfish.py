@@ -28,7 +28,7 @@ from miai_rbc.rules.rows import board_of_row
 
 ADVICE: Final[Mapping[str, str]] = {
     "stockfish": "Stockfish: `apt install stockfish` on Debian and Ubuntu, `brew install "
-    "stockfish` on macOS",
+    "stockfish` on macOS"
 }
 """How to install engines, by the name of the program."""
 

@@ -328,10 +328,7 @@ def _beliefs(
 
 
 def _chance_by_value(
-    truth: Words,
-    boards: BoardSet,
-    scorer: Scorer,
-    rng: np.random.Generator,
+    truth: Words, boards: BoardSet, scorer: Scorer, rng: np.random.Generator
 ) -> float:
     """Return the probability of the true board by values, estimated from some of the others."""
     drawn = boards.sample(_COMPARED, rng).rows

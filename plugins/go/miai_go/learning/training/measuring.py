@@ -176,11 +176,7 @@ def _margin(differences: NDArray[np.float64], games: NDArray[np.int64]) -> dict[
 
 
 def measure(
-    answers: Answering,
-    data: GoDataset,
-    *,
-    limit: int | None = None,
-    targets_only: bool = False,
+    answers: Answering, data: GoDataset, *, limit: int | None = None, targets_only: bool = False
 ) -> GameMeasures:
     """Measure a network on games, with every position in its original orientation.
 

@@ -237,9 +237,7 @@ class _Reinforcement:
     def _save(self, path: Path) -> None:
         game, run = self._config.game, self._config.run
         record = self._plan.record(
-            data=f"games of its own, {game.games} a round",
-            steps=self._learner.steps,
-            seed=run.seed,
+            data=f"games of its own, {game.games} a round", steps=self._learner.steps, seed=run.seed
         )
         komi = (game.komi, game.komi)
         header = self._header.trained(record, komi=komi, licence=run.licence)

@@ -201,8 +201,4 @@ class ResidentLessons:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self._device)
 
 
-_STORED: Final[dict[str, Any]] = {
-    "action": np.int16,
-    "policy": np.float16,
-    "weight": np.float32,
-}
+_STORED: Final[dict[str, Any]] = {"action": np.int16, "policy": np.float16, "weight": np.float32}

@@ -220,11 +220,7 @@ def train_rollout(plan: TrainingPlan[RolloutConfig]) -> TrainedPatterns:
 
 
 def evaluate_rollout(
-    weights: Path,
-    sources: Sequence[Path],
-    *,
-    split: Split = "all",
-    limit: int | None = None,
+    weights: Path, sources: Sequence[Path], *, split: Split = "all", limit: int | None = None
 ) -> PatternReport:
     """Return the move prediction of a rollout policy's file on games.
 

@@ -65,12 +65,7 @@ class TrainingPlan(Generic[ModelT]):
         """
         date = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
         return TrainingRecord(
-            command=self.command,
-            config=self.digest,
-            data=data,
-            steps=steps,
-            seed=seed,
-            date=date,
+            command=self.command, config=self.digest, data=data, steps=steps, seed=seed, date=date
         )
 
 

@@ -55,13 +55,7 @@ from miai_go.search.forest import NetworkValuer, TreeSettings
 
 
 def contest(
-    first: Oracle,
-    second: Oracle,
-    config: ZeroConfig,
-    *,
-    games: int,
-    simulations: int,
-    seed: int,
+    first: Oracle, second: Oracle, config: ZeroConfig, *, games: int, simulations: int, seed: int
 ) -> MatchResult:
     """Play a match of two networks with PUCT, in the game of a config.
 
@@ -405,10 +399,7 @@ class _Zero:
                     )[0]
                 )
                 table = TreeSelfPlay(
-                    self._config.games(),
-                    games=shares[group],
-                    at_once=section.at_once,
-                    seed=seed,
+                    self._config.games(), games=shares[group], at_once=section.at_once, seed=seed
                 )
                 valuer = NetworkValuer(oracles[mine], oracles[mine])
                 games = []

@@ -13,13 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from miai.cli.options import Options, add_command
-from miai_go.commands.training import (
-    ConfigPath,
-    OutFolder,
-    Settings,
-    print_table,
-    train_by_config,
-)
+from miai_go.commands.training import ConfigPath, OutFolder, Settings, print_table, train_by_config
 from miai_go.errors import require_torch
 
 if TYPE_CHECKING:

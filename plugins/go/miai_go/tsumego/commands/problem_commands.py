@@ -34,8 +34,7 @@ def generate(
     plan: WalledPlan,
     out: Annotated[Path, typer.Option("--out", help="File (.sgf, .sgf.gz) or folder to write to.")],
     families: Annotated[
-        bool,
-        typer.Option("--families", help="Begin with the families, regardless of --empty."),
+        bool, typer.Option("--families", help="Begin with the families, regardless of --empty.")
     ] = False,
     workers: Annotated[
         int, typer.Option("--workers", min=1, max=_MAX_WORKERS, help="Number of worker processes.")

@@ -29,12 +29,7 @@ from miai_go.rules.coordinates import SYMMETRIES
 from miai_go.tsumego.data.growth import PASS, LabelledPosition
 from miai_go.tsumego.kernels import planes as kernels
 from miai_go.tsumego.kernels.stones import ZONE_WORDS
-from miai_go.tsumego.networks.zone_planes import (
-    PlaneLayout,
-    Views,
-    encode,
-    layout_of,
-)
+from miai_go.tsumego.networks.zone_planes import PlaneLayout, Views, encode, layout_of
 from miai_go.tsumego.problems.canonical_keys import canonical_keys, scrambled
 from miai_go.tsumego.zones import MAX_ZONE_POINTS, Zone
 

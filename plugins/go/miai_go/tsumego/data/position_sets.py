@@ -87,10 +87,7 @@ def label(
 
 
 def _zone(
-    settings: MakingSettings,
-    rng: np.random.Generator,
-    source: int,
-    problem: tuple[Any, int] | None,
+    settings: MakingSettings, rng: np.random.Generator, source: int, problem: tuple[Any, int] | None
 ) -> Zone | None:
     """Return the zone of a problem, or draw one: fights and rooms in turn."""
     if problem is not None:

@@ -11,11 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miai_go.learning.training.measuring import Answering, Measures, Row, tenths
-from miai_go.tsumego.data.labelled_positions import (
-    LabelledPositions,
-    folds_of,
-    policy_targets,
-)
+from miai_go.tsumego.data.labelled_positions import LabelledPositions, folds_of, policy_targets
 from miai_go.tsumego.networks.net_files import WHOLE, NetHeader, load_net, packed_net
 
 if TYPE_CHECKING:

@@ -20,13 +20,7 @@ from miai_go.learning.training.training_run import Checkpoint, TrainingResult, T
 from miai_go.nets.network import tensors_of
 from miai_go.tsumego.data.labelled_positions import LabelledPositions, policy_targets
 from miai_go.tsumego.networks.accuracy import LifeMeasures, measure, sampled_rows, split_rows
-from miai_go.tsumego.networks.net_files import (
-    HeldOut,
-    NetHeader,
-    NetworkName,
-    build_net,
-    save_net,
-)
+from miai_go.tsumego.networks.net_files import HeldOut, NetHeader, NetworkName, build_net, save_net
 from miai_go.tsumego.networks.zone_planes import EXTENDED, MOST_WINDOW, WINDOW
 
 MEASURED: Final = 20_000

@@ -337,10 +337,4 @@ def _frame(exercise: Exercise, line: Sequence[int], *, over: bool = False) -> di
         part=_part(exercise.zone),
     )
     text = draw(stones, last=line[-1] if line else None)
-    return {
-        "picture": picture,
-        "text": text,
-        "areas": areas,
-        "moves": moves,
-        "line": list(line),
-    }
+    return {"picture": picture, "text": text, "areas": areas, "moves": moves, "line": list(line)}

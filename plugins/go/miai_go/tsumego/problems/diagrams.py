@@ -111,11 +111,7 @@ def surround(
 
 
 def enclose(
-    cells: Iterable[Cell],
-    *,
-    placement: Placement,
-    outside: int = 0,
-    inside: Iterable[Cell] = (),
+    cells: Iterable[Cell], *, placement: Placement, outside: int = 0, inside: Iterable[Cell] = ()
 ) -> Diagram:
     """Return an eye space in a solid wall of the defender, itself in a solid wall of the attacker.
 

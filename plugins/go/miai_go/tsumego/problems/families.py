@@ -254,9 +254,7 @@ def family_keys() -> frozenset[int]:
 def _member_problem(number: int, member: Member) -> Problem:
     fits = [size for size in SIZES if all(member.diagram.room(size))]
     problem = member.diagram.place(
-        fits[number % len(fits)],
-        defender=1 + number % 2,
-        symmetry=number // 2 % SYMMETRIES,
+        fits[number % len(fits)], defender=1 + number % 2, symmetry=number // 2 % SYMMETRIES
     )
     zone = find_zone(problem.stones, problem.target)
     status = member.fate.status

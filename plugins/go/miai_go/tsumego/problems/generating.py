@@ -29,12 +29,7 @@ from miai.process.workers import Job, WorkerPool, to_stderr
 from miai_go.errors import ProblemError
 from miai_go.tsumego.problem_sgf import Problem
 from miai_go.tsumego.problems.canonical_keys import CanonicalForm
-from miai_go.tsumego.problems.walled import (
-    DEFAULT_NODES,
-    MAX_EMPTY,
-    MIN_EMPTY,
-    find_walled,
-)
+from miai_go.tsumego.problems.walled import DEFAULT_NODES, MAX_EMPTY, MIN_EMPTY, find_walled
 from miai_go.tsumego.solver.prover import load_prover
 from miai_go.tsumego.zones import find_zone
 

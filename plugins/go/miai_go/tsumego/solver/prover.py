@@ -215,11 +215,7 @@ class Prover:
         return ZonePosition(self.zone.attackers, self.zone.defenders, side)
 
     def ask(
-        self,
-        place: ZonePosition,
-        *,
-        nodes: int | None = None,
-        seconds: float | None = None,
+        self, place: ZonePosition, *, nodes: int | None = None, seconds: float | None = None
     ) -> Finding:
         """Search until the question is answered or a limit is reached.
 

@@ -256,13 +256,7 @@ class _Run:
       searched: positions searched.
     """
 
-    def __init__(
-        self,
-        solver: Solver,
-        *,
-        seconds: float | None,
-        nodes: int | None,
-    ) -> None:
+    def __init__(self, solver: Solver, *, seconds: float | None, nodes: int | None) -> None:
         self._solver = solver
         self._main = solver.ko_masters[0]
         self._began = perf_counter()
