@@ -141,7 +141,8 @@ class SessionClock:
             # The controller sent no settings: assume this much time for this many stones.
             self.settings = TimeSettings("canadian" if stones else "absolute", seconds, seconds)
             self.settings = replace(self.settings, stones=stones)
-        self.left, self.stones = seconds, stones
+        # More than a period is main time: bridges send a Fischer clock as Canadian periods.
+        self.left, self.stones = seconds, stones if seconds <= self.settings.period else 0
 
     def charge(self, seconds: float) -> None:
         """Subtract the seconds of a move, for controllers that never send ``time_left``."""
