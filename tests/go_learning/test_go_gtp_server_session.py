@@ -190,7 +190,7 @@ def test_a_move_that_ends_in_overtime_counts_there() -> None:
 
 
 def test_a_fischer_clock_that_is_called_canadian_is_spread_over_the_game() -> None:
-    clock = SessionClock(named_settings("canadian 60 2 1".split()))
+    clock = SessionClock(named_settings(["canadian", "60", "2", "1"]))
     clock.set_left(30.0, 1)
     move = clock.move_time(20)
     assert move is not None

@@ -14,6 +14,7 @@ from tests.go_learning.go_networks_small import write_tower
 
 import miai
 from miai.errors import AgentUnavailableError, MiaiError, WeightsError
+from miai.plugins.loader import PluginWarning
 from miai_go.nets.encoder import positions_of
 from miai_go.nets.inference import Ensemble, load_oracle
 from miai_go.rules.dead_stones import RefereeError
@@ -151,6 +152,20 @@ def test_the_policy_player_values_the_komi_of_the_game(tmp_path: Path) -> None:
         player.new_game(1)
         expected = values_of(NetworkValuer(oracle, oracle), state)
         assert player.search(state).value == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("shown", "owners"), [(False, False), (True, False), (False, True)])
+def test_a_network_that_does_not_follow_komi_says_so(
+    tmp_path: Path, recwarn: pytest.WarningsRecorder, shown: bool, owners: bool
+) -> None:
+    path = write(tmp_path / "weights.safetensors", komi=shown, owners=owners)
+    for komi, agent in ((7.5, "policy"), (8, "policy"), (6, "alphazero")):
+        game = miai.load_game("go", board_size=SIZE, komi=komi)
+        miai.make_agent(agent, game, weights=str(path)).new_game(1, player=0)
+        said = [str(each.message) for each in recwarn if each.category is PluginWarning]
+        recwarn.clear()
+        assert len(said) == (komi != 7.5 and not shown and not owners)
+        assert not said or f"6.5 to 7.5, which it learnt from, not for {komi:g}" in said[0]
 
 
 @pytest.mark.parametrize(("komi", "points"), [(7, 0), (9.5, -2)])

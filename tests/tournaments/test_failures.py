@@ -12,11 +12,11 @@ from tests.tournaments.support import RANDOMS, config_text, player, rule, tourna
 
 from miai.errors import AgentUnavailableError, ConfigError, MiaiError
 from miai.record import GameRecord, MoveRecord, PlayerRecord, Termination
-from miai_tournaments.config.load import load_tournament
+from miai_tournaments.config.load import Tournament, load_tournament
 from miai_tournaments.running import check
 from miai_tournaments.running.check import check_players
 from miai_tournaments.running.tournament_run import judge
-from miai_tournaments.store.rows import GameResult
+from miai_tournaments.store.rows import GameResult, PlayerRow
 from miai_tournaments.workers.game_runner import summary
 from miai_tournaments.workers.jobs import JobOutcome
 
@@ -42,7 +42,14 @@ def test_check_reports_the_errors_of_every_player(tmp_path: Path, mischief: dict
 def unplayed(monkeypatch: pytest.MonkeyPatch) -> dict[str, str | None]:
     """What is found wrong with each player that is checked, in place of its game."""
     problems: dict[str, str | None] = {"ann": None, "bob": None, "cid": None}
-    monkeypatch.setattr(check, "_problem", lambda tournament, player: problems[player.name])
+
+    def problem(tournament: Tournament, player: PlayerRow, logs: Path) -> str | None:
+        warned = "neural.py:1: PluginWarning: no komi\n" if player.name == "ann" else ""
+        for side in ("x", "o"):
+            (logs / f"{side}.log").write_text(f"hello\n{warned}")
+        return problems[player.name]
+
+    monkeypatch.setattr(check, "_problem", problem)
     monkeypatch.setattr("time.monotonic", lambda: 3.0)
     return problems
 
@@ -55,7 +62,7 @@ def test_a_check_names_every_player_that_does_not_play(
     shown: list[str] = []
     with pytest.raises(ConfigError) as caught:
         check_players(load_tournament(tmp_path / "x.toml"), show=shown.append)
-    assert shown == ["ann: plays (0.0 s)"]
+    assert shown == ["ann: no komi", "ann: plays (0.0 s)"]
     assert str(caught.value).splitlines() == [
         f"{tmp_path}/x.toml: players[1] (bob): is missing",
         f"{tmp_path}/x.toml: players[2] (cid): crash: it ended",
@@ -97,7 +104,7 @@ def test_the_game_of_a_checked_player_tells_what_is_wrong(
     monkeypatch.setattr(check, "play_game", play)
     (tmp_path / "x.toml").write_text(config_text(*RANDOMS))
     loaded = load_tournament(tmp_path / "x.toml")
-    assert check._problem(loaded, loaded.players[1]) == problem
+    assert check._problem(loaded, loaded.players[1], tmp_path) == problem
     assert asked == ["bob", "bob", "-", "-"]
 
 
@@ -110,9 +117,9 @@ def test_a_check_tells_what_may_end_games_and_what_agents_may_guess(tmp_path: Pa
         config.write_text("".join((text, *more)))
         lines: list[str] = []
         check_players(load_tournament(config), show=lines.append)
-        assert lines[:3] == [f"{name}: plays (0.0 s)" for name in ("ann", "bob", "cid")]
+        assert lines[1:4] == [f"{name}: plays (0.0 s)" for name in ("ann", "bob", "cid")]
         assert lines[-1] == f"{config}: 3 players, 12 games, all is well"
-        return lines[3:-1]
+        return lines[4:-1]
 
     pig = {"name": "pig", "players": 2}
     assert shown() == shown(game=pig, seed=2**80) == []

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from miai.errors import AgentUnavailableError, ConfigError, MiaiError
+from miai.plain import one_line
 from miai.playing.match import play_game
 from miai.process.agent_process import AgentProcess
 from miai.record import Termination
@@ -31,7 +35,11 @@ def check_players(tournament: Tournament, *, show: Callable[[str], None]) -> Non
     problems = []
     for player in tournament.players:
         began = time.monotonic()
-        problem = _problem(tournament, player)
+        with TemporaryDirectory() as logs:
+            problem = _problem(tournament, player, Path(logs))
+            printed = [log.read_text("utf-8", "replace") for log in Path(logs).iterdir()]
+        for warning in dict.fromkeys(re.findall(r"PluginWarning: (.*)", "".join(printed))):
+            show(f"{player.name}: {one_line(warning)}")
         if problem is None:
             show(f"{player.name}: plays ({time.monotonic() - began:.1f} s)")
         else:
@@ -88,7 +96,7 @@ def _rules_line(tournament: Tournament) -> str | None:
     return f"adjudication: {', '.join(rules)}{held}"
 
 
-def _problem(tournament: Tournament, player: PlayerRow) -> str | None:
+def _problem(tournament: Tournament, player: PlayerRow, logs: Path) -> str | None:
     """Return what is wrong with a player; None when nothing is."""
     section = tournament.config.limits
     seats = [
@@ -112,6 +120,7 @@ def _problem(tournament: Tournament, player: PlayerRow) -> str | None:
             seed=tournament.config.tournament.seed,
             time_control=tournament.config.time.control(),
             move_limit=MOVES * len(seats),
+            log_dir=logs,
         )
     except AgentUnavailableError as error:
         return str(error)

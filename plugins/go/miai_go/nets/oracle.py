@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -10,6 +11,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from miai.plugins.loader import PluginWarning
 from miai_go.errors import InferenceError, first_line
 from miai_go.nets.encoder import Encoder, Positions
 from miai_go.nets.network import WeightsHeader
@@ -82,6 +84,20 @@ def follows_komi(oracle: Oracle) -> bool:
     """Return whether values depend on komi: the network sees it, or they are shifted by owners."""
     header = getattr(oracle, "header", None)
     return _sees_komi(oracle) or (header is not None and "ownership" in header.outputs)
+
+
+def warn_of_komi(oracle: Oracle | None, komi: float) -> None:
+    """Warn if the values of a network, which does not follow komi, are for another."""
+    known = None if oracle is None or follows_komi(oracle) else known_komi(oracle)
+    if known is not None and not known[0] <= komi <= known[1]:
+        low, high = (f"{bound:g}" for bound in known)
+        learnt = low if low == high else f"{low} to {high}"
+        warnings.warn(
+            f"the network does not see komi: its values are for komi {learnt}, which it learnt "
+            f"from, not for {komi:g}, the komi (with White's bonus for handicap) of this game",
+            PluginWarning,
+            stacklevel=2,
+        )
 
 
 def shown_positions(oracle: Oracle, positions: Positions) -> Positions:

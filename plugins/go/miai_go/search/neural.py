@@ -21,7 +21,7 @@ from miai.search.protocol import SearchResult
 from miai.values import ValueUnit
 from miai_go.nets.encoder import positions_of, trail_of
 from miai_go.nets.network import same_weights
-from miai_go.nets.oracle import Oracle
+from miai_go.nets.oracle import Oracle, warn_of_komi
 from miai_go.nets.patterns import PatternPolicy
 from miai_go.rules.board import KoRule
 from miai_go.rules.chains import fills_eye
@@ -160,6 +160,8 @@ class ForestSearch(TreeSearch):
         parameters = self.parameters
         if self._valuer is None:
             self._valuer = self._make_valuer()
+            if isinstance(self._valuer, NetworkValuer):
+                warn_of_komi(self._valuer.value, self.game.white_bonus)
         if parameters.remembered:
             self._memory = RememberingValuer(
                 self._valuer, size=self.game.size, positions=parameters.remembered
@@ -419,6 +421,7 @@ class PolicyPlayer:
             if not oracle.has_policy:
                 raise WeightsError("policy: these weights have no policy head; choose others")
             self._valuer = NetworkValuer(oracle, oracle if oracle.has_value else None)
+            warn_of_komi(self._valuer.value, self.game.white_bonus)
         logits, values = self._valuer.value_leaves(positions_of([state]))
         value = None if self._valuer.value is None else float(values[0])
         return logits[0].astype(np.float64), value
