@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.comparing.comparisons import ARMS, CONFIGS, KRK4, config_text, measured, refused
-from tests.whole_texts import assert_expected
+from tests.whole_texts import assert_transcript, refusal
 
 from miai.errors import ConfigError
 from miai_tournaments.compare.config import Comparison, load_comparison
@@ -22,53 +22,20 @@ def with_arm(text: str) -> str:
     return config_text({**ARMS, "odd": text})
 
 
-def with_cells(old: str, new: str) -> str:
-    assert old in KRK4
-    return config_text(cells=KRK4.replace(old, new))
-
-
-MISTAKES = (
-    with_arm('search = "recursve"'),
-    with_arm('bounds = "excat"'),
-    with_arm('bonds = "exact"'),
-    with_arm('window = "wide"'),
-    with_arm('bounds = "minhash"\nbounds_parameters = { k = 0 }'),
-    with_arm('bounds = "table"\nbounds_parameters = { limit = 100 }'),
-    with_arm('bounds = "table"\nbounds_parameters = { retention = "lur", limit = 9000 }'),
-    with_arm('search = "compiled"\nbounds = "table"\nbounds_parameters = { limit = 9000 }'),
-    with_arm('bounds = "minhash"\nbounds_parameters = { k = 4096, limit = 4096 }'),
-    with_cells('"mini_rbc"', '"mini_rcb"'),
-    with_cells("w = 2", "w = 5"),
-    with_cells("n = 4", "n = 40"),
-    with_cells('"hard"', '"hrad"'),
-    with_cells("[2]", "[]"),
-    with_cells("[2]", "[2, 2]"),
-    with_cells("roots = 4", "roots = 0"),
-    with_cells("roots = 4", "rots = 4"),
-    with_cells("roots = 4", 'roots = 4\narms = ["exact"]'),
-    with_cells("roots = 4", 'roots = 4\narms = ["table", "x"]'),
-    with_cells("[[cells]]", "[cells]"),
-    with_cells("roots = 4", "roots = 100000\nseeds = [1,2,3,4]"),
-    config_text(baseline="tabel"),
-    config_text(more='truth = "exat"'),
-    config_text(more="repeats = 0"),
-    config_text(more="seeds = [-1]"),
-    config_text(cells=KRK4 + KRK4),
-    config_text(cells=KRK4 + KRK4.replace("n = 4", "n = 5")),
-    config_text().replace('name = "cores"', 'name = "exact"'),
-    with_arm('bounds = "excat"').replace('"hard"', '"easy"').replace("roots = 4", "roots = 4.5"),
-)
-
-
 def test_mistakes_are_reported_with_their_place(tmp_path: Path) -> None:
-    source, told = f"{tmp_path / 'x.toml'}: ", []
-    for text in MISTAKES:
-        with pytest.raises(ConfigError) as caught:
-            load(tmp_path, text)
-        lines = str(caught.value).splitlines()
-        assert all(line.startswith(source) for line in lines), lines
-        told += [line.removeprefix(source) for line in lines]
-    assert_expected("comparison/mistakes.txt", "\n".join(told).replace(str(tmp_path), "FOLDER"))
+    """Each line changes a config, from the left to the right of an arrow; CELLS are its cells."""
+
+    def answer(line: str) -> str:
+        text = config_text({**ARMS, "odd": "ODD"}, "CELLS")
+        for change in line.split(" & "):
+            old, new = change.split(" -> ")
+            text = text if old == "CELLS" else text.replace("CELLS", KRK4)
+            assert old in text
+            text = text.replace(old, new.replace("; ", "\n"), 1)
+        text = text.replace("CELLS", KRK4).replace("ODD", "")
+        return refusal(lambda: load(tmp_path, text), folder=tmp_path)
+
+    assert_transcript("comparison/mistakes.txt", answer)
 
 
 def test_too_few_roots_are_reported_when_drawn(tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from tests.warm_command import run_miai
+from tests.whole_texts import assert_transcript, refusal
 
 import miai
 from miai.cli.play import parse_players
-from miai.errors import MiaiError
 from miai_tournaments.config.load import load_tournament
 from miai_tournaments.store.store import Store
 
@@ -81,37 +81,15 @@ def test_a_class_of_a_file_plays_from_the_command_line(folder: Path) -> None:
     assert moves_of(last.stdout)[0] == "c1"
 
 
-@pytest.mark.parametrize(
-    ("agent", "more", "message"),
-    [
-        ("nowhere.py:Mine", (), "there is no such file"),
-        ("folder.py:Mine", (), "is a folder"),
-        ("agents.py:Mien", (), "no class of this name. Did you mean 'Mine'?"),
-        ("agents.py:Thing", (), "is not an agent: derive it from miai.Agent; agents of the file:"),
-        ("empty.py:Mine", (), "no class of this name. It defines no agent."),
-        ("agents.py:Unfinished", (), "is not complete: it lacks the method act"),
-        ("agents.py:Unlucky", (), "cannot be built: line 32: ValueError: no luck"),
-        ("agents.py:Mine", ("--x.lst", "true"), "lst: unknown parameter. Did you mean 'last'?"),
-        ("agents.py:Mine", ("--x.last", "3"), "last: expected true or false, got 3"),
-        ("agents.py:Plain", ("--x.depth", "3"), "depth: unknown parameter"),
-        ("syntax.py:Mine", (), "cannot be imported: line 2: SyntaxError"),
-        ("raises.py:Mine", (), "cannot be imported: line 3: RuntimeError: not today"),
-        ("leaves.py:Mine", (), "cannot be imported: line 2: SystemExit: 3"),
-        ("./agents.py", (), "name the agent's class too, ./agents.py:CLASS"),
-        ("./agents.py:", (), "name a class after the colon, FILE.py:CLASS"),
-        ("./agents.py:Mine.inner", (), "name a class after the colon, FILE.py:CLASS"),
-    ],
-)
-def test_bad_input_gives_one_clear_line(
-    folder: Path, agent: str, more: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bad_input_gives_one_clear_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     game = miai.load_game("tic_tac_toe")
-    with pytest.raises(MiaiError) as caught:
-        parse_players(game, ["--x", agent, *more])[0].make_agent(game)
-    assert message in str(caught.value)
-    assert agent in str(caught.value)
-    assert len(str(caught.value).splitlines()) == 1
+
+    def answer(line: str) -> str:
+        words = ["--x", *line.split()]
+        return refusal(lambda: parse_players(game, words)[0].make_agent(game), folder=folder)
+
+    assert_transcript("agent-files.txt", answer)
 
 
 def test_a_game_that_it_does_not_play_is_refused(folder: Path) -> None:

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from tests.go_learning.gtp_controllers import engine
 from tests.warm_command import TalkingMiai, run_miai
+from tests.whole_texts import assert_transcript, refusal
 
 from miai import load_game, make_agent
 from miai.cli.app import build_app
-from miai.errors import MiaiError
 from miai.playing.match import play
 from miai.record import Termination
 
@@ -158,21 +158,11 @@ def test_a_closed_pipe_to_the_controller_is_not_a_failure() -> None:
     process.close()
 
 
-@pytest.mark.parametrize(
-    ("options", "output"),
-    [
-        (("--agent", "mctss"), "no agent is called 'mctss' for go. Did you mean 'mcts'"),
-        (("--simulatons", "5"), "Did you mean '--simulations'?"),
-        (("--simulations",), "option '--simulations' needs a value"),
-        (("--agent", "human"), "is a person at a terminal"),
-        (("5000",), "'5000' is not an option"),
-    ],
-)
-def test_wrong_options_are_refused_in_one_line(options: tuple[str, ...], output: str) -> None:
-    with pytest.raises(MiaiError) as caught:
-        build_app()(["gtp", *options], standalone_mode=False)
-    assert output in str(caught.value)
-    assert "\n" not in str(caught.value)
+def test_wrong_options_are_refused_in_one_line() -> None:
+    def answer(line: str) -> str:
+        return refusal(lambda: build_app()(["gtp", *line.split()], standalone_mode=False))
+
+    assert_transcript("gtp/mistakes.txt", answer, prompt="$ miai gtp ")
 
 
 def test_a_wrong_game_is_reported_in_one_line_and_not_to_the_controller() -> None:

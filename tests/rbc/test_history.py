@@ -7,7 +7,7 @@ import copy
 import json
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import chess
 import pytest
 from reconchess import GameHistory, LocalGame, play_local_game
 from reconchess.bots.random_bot import RandomBot
+from tests.whole_texts import assert_transcript, refusal
 
 import miai
 from miai.errors import RecordError
@@ -184,78 +185,42 @@ def test_games_that_reconchess_refereed_are_read(
     assert white[-1].data is not None
 
 
-Change = Callable[[dict[str, Any]], object]
+def test_a_false_history_is_refused_at_its_place(tmp_path: Path) -> None:
+    """Each line gives a place another value, or none."""
+    path = save(tmp_path, record_of(1))
+    text = path.read_text()
+    assert json.loads(text)["win_reason"]["value"] == "KING_CAPTURE"
 
+    def answer(line: str) -> str:
+        table = history = json.loads(text)
+        place, _, value = line.partition(" = ")
+        *places, last = (int(word) if word.isdigit() else word for word in place.split("."))
+        for each in places:
+            table = table[each]
+        if value:
+            table[last] = json.loads(value)
+        else:
+            del table[last]
+        path.write_text(json.dumps(history))
+        return refusal(lambda: read_history(path), folder=tmp_path)
 
-def put(*path: Any) -> Change:
-    """Return a change that puts the last argument at a place."""
-
-    def change(history: dict[str, Any]) -> None:
-        *places, last, value = path
-        for place in places:
-            history = history[place]
-        history[last] = value
-
-    return change
-
-
-def cut(colour: str, count: int, names: str = "") -> Change:
-    """Return a change that leaves out the last turns in a colour's lists, or in some of them."""
-
-    def change(history: dict[str, Any]) -> None:
-        for name in LISTS:
-            if not (names and name.startswith(names)):
-                del history[name][colour][-count:]
-
-    return change
+    assert_transcript("false-histories.txt", answer)
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("colour", "count", "names", "message"),
     [
-        (cut("false", 2), "senses: white has turns when black has none"),
-        (cut("true", 1, "sense"), r"requested_moves: none at white's turn \d+, yet play goes on"),
-        (
-            put("fens_before_move", "true", 0, "4k3/8/8/8/8/8/8/4K3 b - - 0 1"),
-            "fens_before_move: at white's turn 0 black is to move",
-        ),
-        (put("type", "GameRecord"), "not a history of reconchess"),
-        (lambda h: h.pop("fens_after_move"), "fields missing: fens_after_move"),
-        (put("senses", []), "senses: not an object of 'true' and 'false'"),
-        (put("senses", "true", {}), "senses, 'true': not a list"),
-        (put("senses", "true", 0, 64), "senses, white's turn 0: 64: is not a square"),
-        (put("senses", "true", 0, 1.5), "senses, white's turn 0: 1.5: is not a square"),
-        (put("sense_results", "false", 1, []), "sense_results, black's turn 1"),
-        (put("requested_moves", "true", 0, "e2e4"), "requested_moves, white's turn 0.*not a move"),
-        (
-            put("requested_moves", "true", 0, {"type": "Move", "value": "e2h4n"}),
-            "requested_moves, white's turn 0.*cannot be requested",
-        ),
-        (
-            put("taken_moves", "true", 2, {"type": "Move", "value": "a1a8"}),
-            "taken_moves, white's turn 2.*by the rules",
-        ),
-        (put("capture_squares", "false", 0, 12), "capture_squares, black's turn 0: 12"),
-        (put("fens_before_move", "true", 0, "x"), "fens_before_move, white's turn 0"),
-        (put("fens_before_move", "true", 1, "x"), "fens_before_move, white's turn 1: 'x'"),
-        (put("fens_after_move", "false", 0, None), "fens_after_move, black's turn 0: None"),
-        (lambda h: h["taken_moves"]["true"].pop(), "the lists of white differ in length"),
-        (put("winner_color", "white"), "winner_color: 'white'"),
-        (put("winner_color", None), "winner_color and win_reason: nobody by KING_CAPTURE"),
-        (put("win_reason", None), "winner_color and win_reason: black by nothing"),
-        (
-            put("win_reason", {"type": "WinReason", "value": "STALEMATE"}),
-            "win_reason: .*none of reconchess 1.6.9",
-        ),
+        ("false", 2, LISTS, "senses: white has turns when black has none"),
+        ("true", 1, LISTS[2:], r"requested_moves: none at white's turn \d+, yet play goes on"),
     ],
 )
-def test_a_false_history_is_refused_at_its_place(
-    change: Change, message: str, tmp_path: Path
+def test_a_history_that_ends_too_soon_is_refused(
+    colour: str, count: int, names: Sequence[str], message: str, tmp_path: Path
 ) -> None:
     path = save(tmp_path, record_of(1))
     history = json.loads(path.read_text())
-    assert history["win_reason"]["value"] == "KING_CAPTURE"
-    change(history)
+    for name in names:
+        del history[name][colour][-count:]
     path.write_text(json.dumps(history))
     with pytest.raises(RecordError, match=re.escape(f"{path}: ") + message):
         read_history(path)

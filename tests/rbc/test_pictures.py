@@ -15,7 +15,7 @@ import chess
 import numpy as np
 import pytest
 from tests.rbc.games import Played, follow, rbc
-from tests.whole_texts import assert_expected
+from tests.whole_texts import assert_expected, assert_transcript
 
 import miai
 from miai import Observation
@@ -405,35 +405,15 @@ def test_the_command_draws_what_was_read(
     assert capsys.readouterr().out == file.read_text()
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--player", "white", "--turn", 8), "--turn 8: white has turns 0 to 7 in this game"),
-        (
-            ("--player", "white", "--turn", 7, "--phase", "after-move"),
-            "--turn 7 --phase after-move: the game stopped before white moved",
-        ),
-        (("--player", "black", "--turn", 0, "--limit", 5), "--limit: 5 is too small; at least 512"),
-        (("--player", "black", "--turn", 0, "--output", "x.png"), "end its name in .svg"),
-        (("--player", "black", "--turn", 0, "--output", "no/x.svg"), "no folder 'no'; create it"),
-        (
-            ("--player", "black", "--turn", 0, "--truth", "--show", "observation"),
-            "--truth: applies to beliefs only",
-        ),
-    ],
-)
 def test_a_mistake_costs_one_line(
-    words: tuple[object, ...],
-    message: str,
-    history: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    history: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert command(monkeypatch, "picture", history, *words) == 2
-    done = capsys.readouterr()
-    assert done.out == ""
-    assert done.err.count("\n") == 1
-    assert message in done.err
+    def answer(line: str) -> str:
+        assert command(monkeypatch, "picture", history, *line.split()) == 2
+        out, error = capsys.readouterr()
+        return out + error.rstrip()
+
+    assert_transcript("picture-mistakes.txt", answer)
 
 
 def test_a_file_that_is_not_a_history_gets_a_one_line_error(

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
 from tests.tournaments.support import RANDOMS, config_text, environment, player, refused, tournament
+from tests.whole_texts import assert_transcript
 
 from miai_tournaments.store.folder import FILE_NAME
 
@@ -31,41 +33,13 @@ def test_config_errors_are_reported_and_nothing_is_written(tmp_path: Path) -> No
     assert [path.name for path in tmp_path.iterdir()] == ["x.toml"]
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("run", "xx.toml"), "xx.toml: does not exist. Did you mean 'x.toml'?"),
-        (("check", "nowhere/x.toml"), "there is no folder nowhere. Name a config file"),
-        (("check", "."), ".: is a folder; name a config file"),
-        (("check", "x.toml", "--set", "rounds=0"), "--set tournament.rounds: 0 is too small"),
-        (("run", "x.toml", "--set", "ronuds=3"), "--set ronuds: unknown key."),
-        (("run", "x.toml", "--executor", "proceses"), "Did you mean 'processes'?"),
-        (("run", "x.toml", "--store", "sqlite:///x"), "the store 'sqlite' takes no URL"),
-        (("check", "x.toml", "--set", "run.store='sqlite:x'"), "the store 'sqlite' takes no URL"),
-        (
-            ("check", "x.toml", "--set", "run.store_parameters.foo=1"),
-            "run.store_parameters.foo: unknown parameter",
-        ),
-        (("run", "x.toml", "--address", "head:6379"), "add --executor ray, or leave --address out"),
-        (("run", "x.toml", "--records", "sgff"), "no record-format is called 'sgff'"),
-        (("run", "x.toml", "--out", "x.toml"), "x.toml: is a file"),
-        (("run", "x.toml", "--out", "."), "contains other files"),
-        *[
-            ((word, "x.toml"), "x.toml: is a file; name the folder of a tournament")
-            for word in ("resume", "report", "status", "stop")
-        ],
-        (("status", "."), ".: contains no tournament"),
-        (("resume", "absent"), "miai tournament run CONFIG --out absent"),
-        (("status", "absent"), "does not exist"),
-        (("stop", "absent"), "does not exist"),
-        (("report", "absent"), "does not exist"),
-    ],
-)
-def test_a_wrong_command_is_reported_and_nothing_is_written(
-    tmp_path: Path, words: tuple[str, ...], message: str
-) -> None:
+def test_a_wrong_command_is_reported_and_nothing_is_written(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(config_text(*RANDOMS))
-    assert message in refused(*words, cwd=tmp_path)
+
+    def answer(line: str) -> str:
+        return refused(*shlex.split(line), cwd=tmp_path).rstrip()
+
+    assert_transcript("tournament-refusals.txt", answer, prompt="$ miai tournament ")
     assert [path.name for path in tmp_path.iterdir()] == ["x.toml"]
 
 

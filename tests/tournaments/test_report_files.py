@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from tests.tournaments.support import store_of
 from tests.tournaments.test_report import INFO, game, small_tournament
+from tests.whole_texts import assert_transcript, refusal, table_of
 
 from miai.errors import ConfigError
 from miai.pages.replay_frames import WORLDS
@@ -81,22 +82,11 @@ def test_the_options_say_what_is_written() -> None:
     assert requested(replays="004", format="html", open_page=True) == ("html", None, 4, True)
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"format": "htm"}, "--format htm: unknown. Did you mean 'html'?"),
-        ({"as_json": True, "open_page": True}, "--json: prints the report; to write a file give "),
-        ({"open_page": True, "replays": "2", "format": "csv"}, "--open: works with pages only; "),
-        ({"replays": "2", "format": "text"}, "--replays: works with pages only; leave out --fo"),
-        ({"replays": "2", "out": Path("x")}, "--replays: are written beside the page in DIR/re"),
-        ({"replays": "-1"}, "--replays -1: give a number of games, or all"),
-        ({"replays": "1234567890"}, "--replays 1234567890: give a number of games, or all"),
-    ],
-)
-def test_contradictory_options_are_refused(given: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        requested(**given)
-    assert str(caught.value).startswith(message)
+def test_contradictory_options_are_refused() -> None:
+    def answer(line: str) -> str:
+        return refusal(lambda: requested(**table_of(line)))
+
+    assert_transcript("report-options.txt", answer)
 
 
 @pytest.fixture
