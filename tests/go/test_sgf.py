@@ -122,9 +122,7 @@ def test_handicap_and_set_up_become_parameters_of_the_game() -> None:
     study = only("(;SZ[9]AB[aa:bb][dd]AW[cc][ee]PL[W];W[gg])")
     values = study.parameters()
     assert values["first_player"] == "white"
-    assert (
-        values["black_stones"] == ["A8", "B8", "A9", "B9", "D6"] or len(values["black_stones"]) == 5
-    )
+    assert sorted(values["black_stones"]) == ["A8", "A9", "B8", "B9", "D6"]
     assert study.replay(go(**values), study.main_line()).board.color_at(24) == 2
 
 
@@ -137,23 +135,22 @@ def test_handicap_stones_written_as_moves_are_a_handicap() -> None:
     assert names(game, line.actions) == "E5 C7"
 
 
-def test_set_up_in_the_midst_of_a_game_starts_a_new_position() -> None:
-    game = only("(;SZ[5];B[aa];W[bb];AE[bb]AW[cc][dd]PL[B];B[bb];W[ee])")
-    line = game.main_line()
-    assert line.start == Start((20,), (8, 12), to_move=0)
-    assert names(game, line.actions) == "B4 E1"
-    assert game.replay(go(**game.parameters()), line).board.color_at(16) == 1
-
-
-def test_a_player_who_moves_twice_starts_a_new_position() -> None:
-    line = only("(;SZ[5];B[aa];W[bb];W[cc];B[dd])").main_line()
-    assert line.start == Start((20,), (16,), to_move=1)
-    assert line.actions == (12, 8)
-
-
-def test_captures_happen_before_a_later_position_is_taken() -> None:
-    line = only("(;SZ[5];B[ba];W[aa];B[ab];B[ee])").main_line()
-    assert line.start == Start((15, 21), (), to_move=0), "A5 was taken"
+@pytest.mark.parametrize(
+    ("text", "start", "line"),
+    [
+        (";B[aa];W[bb];AE[bb]AW[cc][dd]PL[B];B[bb];W[ee]", Start((20,), (8, 12), 0), "B4 E1"),
+        (";B[aa];W[bb];W[cc];B[dd]", Start((20,), (16,), 1), "C3 D2"),
+        (";B[ba];W[aa];B[ab];B[ee]", Start((15, 21), (), 0), "E1"),  # A5 was taken
+        (";B[aa];W[bb];B[bb]KO[];W[cc]", Start((16, 20), (), 1), "C3"),
+    ],
+)
+def test_what_alternating_moves_cannot_tell_starts_a_new_position(
+    text: str, start: Start, line: str
+) -> None:
+    game = only(f"(;SZ[5]{text})")
+    read = game.main_line()
+    assert (read.start, read.faults, names(game, read.actions)) == (start, (), line)
+    game.replay(go(**game.parameters()), read)
 
 
 def test_a_collection_holds_several_games() -> None:
@@ -282,12 +279,6 @@ def test_a_game_that_is_not_closed_ends_where_the_next_begins() -> None:
     assert [len(record.moves) for record in records] == [1, 2]
 
 
-def test_a_forced_move_is_played_although_it_is_illegal() -> None:
-    line = only("(;SZ[5];B[aa];W[bb];B[bb]KO[];W[cc])").main_line()
-    assert (line.start, line.faults) == (Start((16, 20), (), to_move=1), ())
-    assert line.actions == (12,)
-
-
 KOMI = (
     "6.5=6.5 -2=-2 0=0 6.500000=6.5 .5=0.5 5½=5.5 5目半=5.5 \uff16\uff0e\uff15=6.5 6,5=6.5 375=7.5"
 )
@@ -331,32 +322,12 @@ def test_results_are_read_in_the_words_of_the_world(
     assert math.isnan(stated.points) if points is None else stated.points == points
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "?",
-        "Void",
-        "白负",
-        "白未勝",
-        "Weiss+3",
-        "wins",
-        "black won't win",
-        "White wins? No",
-        "W+void",
-    ],
-)
+NO_WINNER = "|?|Void|白负|白未勝|Weiss+3|wins|black won't win|White wins? No|W+void"
+
+
+@pytest.mark.parametrize("text", NO_WINNER.split("|"))
 def test_words_that_are_not_known_name_no_winner(text: str) -> None:
     assert result_of(text) is None
-
-
-@pytest.mark.parametrize("result", ["B+12.5", "W+R", "?", "0", "B+"])
-def test_a_result_is_written_as_it_was_read(result: str) -> None:
-    formats = SgfRecords()
-    (record,) = formats.read(f"(;SZ[9]RE[{result}];B[ee])".encode(), source="x.sgf")
-    (again,) = formats.read(formats.write(record).encode(), source="x.sgf")
-    assert (again.termination, again.returns) == (record.termination, record.returns)
-    assert f"RE[{result}]" in formats.write(record)
 
 
 TWO_PASSES = "(;SZ[5]KM[0]RE[{}];B[cc];W[bb];B[];W[])"
@@ -472,19 +443,8 @@ def test_games_of_a_collection_have_charsets_of_their_own() -> None:
 
 
 def test_no_fault_takes_long_however_often_it_comes() -> None:
-    faults = (
-        b"CA[",
-        b"]",
-        b"B ",
-        b"[x]",
-        b";PL[x]",
-        b"(;)",
-        b"(;]\n)",
-        b"(;CA[%d]\xff)",
-        b"(;AB[aa]AW[aa])",
-        b"(;W[bb]C[x])",
-        b";C[x](;B[aa])",
-    )
+    faults = [b"CA[", b"]", b"B ", b"[x]", b";PL[x]", b"(;)", b"(;]\n)", b"(;CA[%d]\xff)"]
+    faults += [b"(;AB[aa]AW[aa])", b"(;W[bb]C[x])", b";C[x](;B[aa])"]
     for fault in faults:
         began = time.perf_counter()
         with contextlib.suppress(RecordError):

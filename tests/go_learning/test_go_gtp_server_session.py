@@ -168,8 +168,9 @@ def test_clocks_run_as_their_settings_say() -> None:
             clock.charge(spent)
             text = f"{words}, after {spent:g}: {clock.left:g} {clock.stones}"
             lines.append(f"{text} {clock.move_time(20)}")
-    for seconds, stones in ((10.0, 2), (10.0, 0)):
-        clock = SessionClock()
+    bridged = ("canadian 60 2 1", 30.0, 1)  # a Fischer clock, as bridges send it
+    for words, seconds, stones in (("none", 10.0, 2), ("none", 10.0, 0), bridged):
+        clock = SessionClock(named_settings(words.split()))
         clock.set_left(seconds, stones)
         lines.append(f"{clock.settings} {clock.left:g} {clock.stones} {clock.move_time(20)}")
     assert_expected("gtp/clocks.txt", "\n".join(lines) + "\n")
@@ -187,16 +188,6 @@ def test_a_move_that_ends_in_overtime_counts_there() -> None:
         for spent in moves:
             clock.charge(spent)
         assert (clock.left, clock.stones) == expected
-
-
-def test_a_fischer_clock_that_is_called_canadian_is_spread_over_the_game() -> None:
-    clock = SessionClock(named_settings(["canadian", "60", "2", "1"]))
-    clock.set_left(30.0, 1)
-    move = clock.move_time(20)
-    assert move is not None
-    assert move.seconds == pytest.approx(0.9 * (30 / 20 + 2))
-    clock.set_left(2.0, 1)
-    assert (clock.left, clock.stones) == (2.0, 1)
 
 
 # -- analysis -------------------------------------------------------------------------------------

@@ -390,6 +390,7 @@ class SgfGame:
     """One game of an SGF file, with its variations.
 
     Attributes:
+      parsed: the `Sgf_game` of sgfmill.
       source, place: the file, and the game in it.
       size: points on a side.
       komi: KM, points; None if it is missing or no number.
@@ -401,7 +402,7 @@ class SgfGame:
     """
 
     def __init__(self, parsed: Any, *, source: str = "SGF", place: str = "") -> None:
-        self._parsed = parsed
+        self.parsed = parsed
         self._warnings: dict[str, None] = {}
         self.source = source
         self.place = place
@@ -418,7 +419,7 @@ class SgfGame:
     @property
     def root(self) -> Any:
         """The first node, a `Tree_node` of sgfmill."""
-        return self._parsed.get_root()
+        return self.parsed.get_root()
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -497,11 +498,6 @@ class SgfGame:
             return None
         action = self.size**2 if point is None else point[0] * self.size + point[1]
         return state.child(action) if state.is_legal(action) else None
-
-    def text(self) -> str:
-        """Return the game as SGF, with all of its nodes."""
-        written: str = self._parsed.serialise().decode("utf-8")
-        return written
 
     def stated_result(self) -> StatedResult | None:
         """Return the result that RE states; None if it states none that can be read."""
@@ -601,7 +597,7 @@ class SgfGame:
     def _follow(self, *, first_only: bool) -> Iterator[SgfLine]:
         """Yield the lines depth first, copying the position only where the game branches."""
         follower = _LineFollower(self)
-        pending = [(self._parsed.get_root(), follower)]
+        pending = [(self.parsed.get_root(), follower)]
         number = 0
         while pending:
             node, follower = pending.pop()

@@ -151,7 +151,9 @@ class SgfRecords:
             records[0][0].warn(one_line(str(each)).removeprefix(f"{source}: "))
         for game, record in records:
             warnings: list[Json] = [clean_text(warning) for warning in game.warnings]
-            record.tags = {"sgf": game.text()} | ({"warnings": warnings} if warnings else {})
+            record.tags = {"sgf": sgf_text(game.parsed)} | (
+                {"warnings": warnings} if warnings else {}
+            )
         return [record for _, record in records]
 
 
