@@ -8,6 +8,7 @@ import errno
 import os
 import secrets
 import shutil
+import stat
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -110,6 +111,21 @@ def _naming(path: Path) -> Iterator[None]:
         raise OSError(error.errno, error.strerror or str(error), str(path)) from error
 
 
+def open_plain(path: Path, flags: int) -> int:
+    """Return a descriptor of a file in a folder that others may have made.
+
+    Opening follows no link and waits for nobody at the other end of a pipe.
+
+    Raises `OSError` if it is a link or no ordinary file.
+    """
+    more = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(path, flags | more, 0o666)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is not an ordinary file", str(path))
+    return descriptor
+
+
 # Paths that cannot be read or written
 
 
@@ -146,7 +162,7 @@ def locked(path: Path, busy: MiaiError) -> Iterator[None]:
     """
     import fcntl
 
-    with path.open("ab") as file:
+    with os.fdopen(open_plain(path, os.O_WRONLY | os.O_CREAT), "wb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -41,7 +41,8 @@ def make_seat(unruly: None) -> Iterator[SeatFactory]:
         settings: Any = None,
         **values: Any,
     ) -> AgentProcess:
-        options = {"limits": ProcessLimits(isolation=Isolation.PROCESS), **(settings or {})}
+        limits = ProcessLimits(isolation=Isolation.PROCESS, free=True)
+        options = {"limits": limits, **(settings or {})}
         seats.append(AgentProcess(game, {}, agent, values, name=name or agent, **options))
         return seats[-1]
 

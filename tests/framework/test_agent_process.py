@@ -31,7 +31,7 @@ from miai.errors import (
 )
 from miai.playing.match import InProcessSeat, play_game
 from miai.process.agent_messages import unpack_cpu, unpack_decision
-from miai.process.agent_process import AgentProcess
+from miai.process.agent_process import AgentProcess, _environment
 from miai.process.landlock import landlock_version
 from miai.process.sandbox import Isolation, ProcessLimits
 from miai.record import GameRecord, Termination
@@ -48,7 +48,7 @@ SharedSeats = Callable[..., AgentProcess]
 
 def own_limits(**limits: Any) -> ProcessLimits:
     """Return limits of a process that shows the tests what it does in files and signals."""
-    return ProcessLimits(isolation=Isolation.PROCESS, **limits)
+    return ProcessLimits(isolation=Isolation.PROCESS, free=True, **limits)
 
 
 def play_against(
@@ -421,19 +421,17 @@ def test_the_process_is_prepared(
     assert own["hash"] == int(known)
 
 
-def test_parameters_may_ask_for_threads() -> None:
-    from miai.process.agent_process import _environment
-
-    assert _environment({"threads": 3}, "scratch")["OMP_NUM_THREADS"] == "3"
-    assert _environment({"threads": "many"}, "scratch")["OMP_NUM_THREADS"] == "1"
-    assert _environment({}, "scratch")["NUMBA_NUM_THREADS"] == "1"
-
-
-def test_the_shell_s_hash_seed_does_not_reach_an_agent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONHASHSEED", "5")
-    from miai.process.agent_process import _environment
-
-    assert _environment({}, "scratch")["PYTHONHASHSEED"] == "0"
+def test_the_environment_of_an_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has a list of variables of the shell's, and those that the config names."""
+    passed = "LC_ALL LD_LIBRARY_PATH CUDA_VISIBLE_DEVICES MIAI_PLUGIN_FILES KMP_AFFINITY"
+    refused = "MY_SECRET PGPASSWORD SSH_AUTH_SOCK NVIDIA_API_KEY XDG_RUNTIME_DIR MYPATH MY_HOME"
+    for name in (*passed.split(), *refused.split(), "OTHER_KEY", "PYTHONHASHSEED"):
+        monkeypatch.setenv(name, "5")
+    output = _environment({"threads": 3}, "scratch", ["OTHER_KEY"])
+    assert output.keys() & {*refused.split()} == set()
+    assert {output[name] for name in (*passed.split(), "OTHER_KEY")} == {"5"}
+    assert (output["PYTHONHASHSEED"], output["OMP_NUM_THREADS"]) == ("0", "3")
+    assert _environment({"threads": "many"}, "scratch")["NUMBA_NUM_THREADS"] == "1"
 
 
 def test_statistics_that_are_not_finite_become_texts(shared_seats: SharedSeats) -> None:

@@ -17,6 +17,7 @@ import psutil
 import pytest
 
 import miai
+from miai.files import open_plain
 from miai.playing.match import play_game
 from miai.process import child
 from miai.process.agent_process import AgentProcess
@@ -154,6 +155,39 @@ def test_attributes_of_files_stay_as_they_are(level: Isolation, run: Path) -> No
         )  # fmt: skip
 
 
+@both_levels
+@pytest.mark.parametrize("private", [True, False])
+def test_what_the_config_names_is_read_only_for_all_and_no_secret_is_read(
+    level: Isolation, run: Path, private: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Programs, weights and books: by path, by a link and by their folder; also in memory."""
+    for name in ("MY_SECRET", "MY_NAME"):
+        monkeypatch.setenv(name, "secret-5")
+    with tempfile.TemporaryDirectory(dir=Path.home()) as home:
+        bases = (Path(home), run.parent)  # which may lie in /dev/shm
+        files = [base / name for base in bases for name in ("bin/engine", "c/book", "c/net/1")]
+        for file in files:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text("of the opponent")
+        fixed = [str(base / name) for base in bases for name in ("bin/engine", "c/book", "c/net")]
+        fight = Fight(level, run)
+        fight.limits = replace(
+            fight.limits,
+            hidden=fight.limits.hidden * private,
+            free=not private,
+            fixed=tuple(fixed),
+            environment=("MY_NAME",),
+        )
+        attacks = "unlink truncate write mode owner times fifo soft hard move look_around"
+        outcomes = fight.result(attacks, paths=[*map(str, files)], text="secret-5")
+        assert outcomes.pop("look_around") == ["MY_NAME"]
+        outcomes.pop("times")  # changing them may be ignored
+        if level is Isolation.SANDBOX:  # whose private folders may be moved
+            outcomes.pop("move")
+        assert {word for each in outcomes.values() for word in each} <= REFUSED
+        assert {file.read_text() for file in files} == {"of the opponent"}
+
+
 def test_no_code_is_planted_in_caches_that_others_run(
     level: Isolation, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -229,13 +263,11 @@ def test_impossible_processor_time_is_a_forfeit(run: Path) -> None:
 def test_a_removed_log_folder_does_not_void_the_game(
     level: Isolation, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened = child._open_log
-
-    def remove_first(path: Path) -> Any:
+    def remove_first(path: Path, flags: int) -> int:
         path.parent.rename(path.parent.with_name("moved"))
-        return opened(path)
+        return open_plain(path, flags)
 
-    monkeypatch.setattr(child, "_open_log", remove_first)
+    monkeypatch.setattr(child, "open_plain", remove_first)
     assert Fight(level, run).result("leave_log") == "printed"
 
 

@@ -27,7 +27,7 @@ from miai.playing.replay import replay
 from miai.plugins.kinds import EVALUATOR
 from miai.plugins.loader import registry
 from miai.process.agent_process import AgentProcess
-from miai.process.confined import CONFINED
+from miai.process.child import CONFINED
 from miai.process.program_game import ProgramGame
 from miai.process.sandbox import Isolation, ProcessLimits, sandbox_hindrance
 from miai.record import GameRecord, Termination

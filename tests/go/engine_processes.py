@@ -7,7 +7,7 @@ import time
 
 import psutil
 
-TOKEN = "MIAI_TEST_TOKEN"
+TOKEN = "MIAI_TEST_MARK"
 BEFORE: dict[str, frozenset[int]] = {}
 """The processes that were there before a test, by its token."""
 

@@ -253,16 +253,17 @@ def test_other_games_are_refused() -> None:
 
 
 def test_working_directory_and_environment_are_the_engine_s_own(
-    tmp_path: Path, agent: MakeAgent
+    tmp_path: Path, agent: MakeAgent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("MY_SECRET", "salt")
     script = tmp_path / "where"
-    script.write_text(f'#!/bin/sh\necho "$PWD $FLAVOUR" >&2\nexec {shlex.join(ENGINE)}\n')
+    script.write_text(f'#!/bin/sh\necho "$PWD $FLAVOUR$MY_SECRET" >&2\nexec {shlex.join(ENGINE)}\n')
     script.chmod(0o755)
     player = agent(command=[str(script)], cwd=str(tmp_path), environment={"FLAVOUR": "mint"})
     log = tmp_path / "log"
     begin(player, log=log)
     player.act(NO_CLOCK)
-    assert f"! {tmp_path} mint" in log.read_text()
+    assert f"! {tmp_path} mint\n" in log.read_text()
 
 
 # -- one command ------------------------------------------------------------------------------

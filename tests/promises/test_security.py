@@ -271,7 +271,7 @@ def test_a_sandbox_reaches_no_server(run: Path) -> None:
 
 
 ENGINE = """
-import sys
+import os, sys
 for line in sys.stdin:
     words = line.split()
     number = words.pop(0) if words[0].isdigit() else ""
@@ -281,7 +281,7 @@ for line in sys.stdin:
                            "clear_board komi play genmove".split())
     if words[0] == "genmove":
         try:
-            open(SECRET).read()
+            "MY_SECRET" in os.environ or open(SECRET).read()
             answer = "resign"
         except OSError:
             answer = "pass"
@@ -290,8 +290,11 @@ for line in sys.stdin:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_an_engine_is_confined_as_its_agent_is(level: Isolation, run: Path) -> None:
+def test_an_engine_is_confined_as_its_agent_is(
+    level: Isolation, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """SECURITY: "An engine runs within its agent's isolation"."""
+    monkeypatch.setenv("MY_SECRET", "1")
     (run / "store").mkdir()
     secret = run / "store" / "seed"
     secret.write_text("1")

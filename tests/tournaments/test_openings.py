@@ -202,7 +202,7 @@ def test_a_run_has_the_same_openings_with_two_workers_and_when_it_goes_on(tmp_pa
         assert kept.balance is not None
         kept.balance.watch = never
         resumed = Schedule(t.format, t.players, seed=3, openings=kept)
-        games = resumed.catch_up(store, extended=True)
+        games = resumed.catch_up(store)
     assert resumed.finished
     assert not games, "all are known, and none is valued again"
     t.openings.balance.watch = lambda: None  # type: ignore[union-attr]

@@ -70,7 +70,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_the_schedule_is_read_back(folder: Path) -> None:
     with Store.read(folder) as store:
-        assert store.info() == INFO
+        assert store.info() == replace(INFO, scheduled=4)
         assert store.players() == PLAYERS
         rows = store.games()
         assert [(r.game_id, r.players, r.seed, r.opening) for r in rows] == [
@@ -206,7 +206,7 @@ UNUSABLE: dict[str, tuple[Callable[[Path], None], str]] = {
     "folder": (_folder, "is a folder, but should be the store of a tournament"),
     "pipe": (_pipe, "is a pipe or a device"),
     "text": (_text, "is not an SQLite file"),
-    "empty": (_empty, "is not an SQLite file"),
+    "empty": (_empty, "is cut short"),
     "other program": (_other_program, "another program"),
     "newer": (_pragma("user_version = 99"), "schema 99 of a newer miai"),
     "older": (_pragma("user_version = 0"), "schema 0 of an older miai"),

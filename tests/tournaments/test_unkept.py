@@ -35,6 +35,9 @@ def test_a_folder_that_cannot_be_hidden_is_reported(
     (line,) = unkept_limits(limits, tmp_path / "run", local=False)
     assert line == "run: no Landlock: agents could read the run's folder"
     assert unkept_limits(LimitsSection(private=False), tmp_path, local=True) == []
+    monkeypatch.setattr("miai_tournaments.running.start.landlock_version", lambda: 0)
+    (line,) = unkept_limits(LimitsSection(private=False), tmp_path, local=True)
+    assert line == "without Landlock agents could read and change files of the run and of others"
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import selectors
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +31,7 @@ from miai.game import Observation
 from miai.plain import one_line, to_plain
 from miai.playing.match import SeatReply, play_game
 from miai.process.agent_messages import pack_clock, pack_observation, unpack_cpu, unpack_decision
-from miai.process.child import ModuleChild, child_environment
+from miai.process.child import ModuleChild, child_environment, harmless_environment
 from miai.process.confined import three_quarters_of_memory
 from miai.process.control_group import ControlGroup
 from miai.process.kernel_caches import is_unfilled, unfilled
@@ -48,9 +48,6 @@ from miai.process.sandbox import (
 ResultT = TypeVar("ResultT")
 
 _ID_BITS = 53  # drawn at random, so that an answer cannot be prepared before its question
-
-SECRETS = ("PGPASSWORD", "PGPASSFILE", "PGSERVICEFILE")
-"""Variables with which the organiser's programs open a database; agents do not have them."""
 
 _GRACE = 1.0  # seconds in which a process that has closed its end may die
 
@@ -153,8 +150,7 @@ class AgentProcess:
 
     def _lacks_kernels(self) -> bool:
         """Return whether the agent has compiled kernels and nothing has filled their caches."""
-        hides = self.isolation is Isolation.SANDBOX or self.limits.hidden
-        if not hides or sys.platform != "linux":
+        if self.limits.free or sys.platform != "linux":
             return False
         if not is_unfilled(self._game[0], self.agent, self.parameters):
             return False
@@ -170,7 +166,9 @@ class AgentProcess:
         with suppress(MiaiError, OSError), unfilled(game, self.agent, self.parameters) as due:
             if not due:
                 return
-            limits = replace(self.limits, hidden=(), isolation=Isolation.PROCESS)
+            limits = replace(
+                self.limits, hidden=(), free=True, fixed=(), isolation=Isolation.PROCESS
+            )
             loaded = load_game(game, **parameters)
             with suppress(AgentError), ExitStack() as stack:
                 seats = []
@@ -204,14 +202,13 @@ class AgentProcess:
         """Start the process. Raises `OSError`."""
         limits, parameters = self.limits, self.parameters
         if self.isolation is Isolation.SANDBOX:
-            environment = _environment(parameters, "/tmp")  # noqa: S108 - its own, in the sandbox
-            # The sockets there, of the user's session, would lead out of the sandbox.
-            environment.pop("XDG_RUNTIME_DIR", None)
+            scratch = "/tmp"  # noqa: S108 - its own, in the sandbox
         else:
             self._scratch = tempfile.TemporaryDirectory(
                 prefix=f"{SCRATCH}{os.getpid()}-", ignore_cleanup_errors=True
             )
-            environment = _environment(parameters, self._scratch.name)
+            scratch = self._scratch.name
+        environment = _environment(parameters, scratch, limits.environment)
         self._channel = Channel(environment, limits, self._wrapper)
         if limits.processors is not None and sys.platform == "linux":
             pid = self._channel.child.pid
@@ -241,6 +238,8 @@ class AgentProcess:
             "processes": limits.processes,
             "disk": limits.disk,
             "hidden": [] if sandbox else list(limits.hidden),
+            "free": limits.free,
+            "fixed": list(limits.fixed),
             "sandbox": sandbox,
             "programs": self.programs,
         }
@@ -452,11 +451,12 @@ def _history(value: Any) -> tuple[int, ...] | None:
     return tuple(value)
 
 
-def _environment(parameters: Mapping[str, Any], scratch: str) -> dict[str, str]:
+def _environment(
+    parameters: Mapping[str, Any], scratch: str, names: Collection[str] = ()
+) -> dict[str, str]:
     threads = parameters.get("threads", 1)
-    environment = child_environment(threads=threads if type(threads) is int and threads > 0 else 1)
-    for name in SECRETS:
-        environment.pop(name, None)
+    threads = threads if type(threads) is int and threads > 0 else 1
+    environment = child_environment(harmless_environment(names), threads=threads)
     environment["TMPDIR"] = scratch
     return environment
 

@@ -13,25 +13,25 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import errno
 import faulthandler
 import fcntl
 import logging
 import os
+import re
 import resource
 import secrets
 import select
 import signal
-import stat
 import subprocess
 import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
+from miai.files import open_plain
 from miai.plain import one_line
 from miai.process.messages import FrameReader, MessageStream
 
@@ -47,6 +47,19 @@ _TAIL: Final = 1000  # bytes of output that the message about a death quotes
 _TAIL_LINES: Final = 6
 _ORPHAN_SECONDS: Final = 10.0  # within which orphans that fork again and again are killed
 
+CONFINED: Final = "MIAI_CONFINED"
+"""Variable that tells what an agent starts that it is confined already."""
+
+_HARMLESS: Final = re.compile(
+    r"(?!.*(KEY|TOKEN|SECRET|PASS|CREDENTIAL))"
+    r"(PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_\w+|TZ|TZDIR|TERM|COLUMNS|LINES|NO_COLOR"
+    r"|TMPDIR|TMP|TEMP|XDG_(CACHE|CONFIG|DATA)_(HOME|DIRS)|SSL_CERT_(FILE|DIR)|JAVA_HOME"
+    r"|PYTHON[A-Z0-9]*|VIRTUAL_ENV|CONDA_PREFIX|LD_(LIBRARY_PATH|PRELOAD)|STOCKFISH_EXECUTABLE"
+    r"|(MIAI|DYLD|MALLOC|OMP|GOMP|KMP|RAYON|OPENBLAS|MKL|BLIS|VECLIB|NUMEXPR|NUMBA|TORCH|PYTORCH"
+    r"|ORT|XLA|JAX|CUDA|CUDNN|NVIDIA|HIP|HSA|ROCM|ROCR|OCL_ICD)_\w*)"
+)
+"""Variables that agents and engines have: where programs and libraries lie, and how these work."""
+
 _THREAD_VARIABLES: Final = (
     "OMP_NUM_THREADS",  # torch too
     "OPENBLAS_NUM_THREADS",
@@ -58,12 +71,27 @@ _THREAD_VARIABLES: Final = (
 )
 
 
-def child_environment(*, threads: int | None) -> dict[str, str]:
-    """Return this process's environment for a child in which a seed decides everything.
+def harmless_environment(more: Collection[str] = ()) -> dict[str, str]:
+    """Return what code of others may know of this process's environment.
+
+    It has the variables that programs and libraries need, and those named `more`. A process that
+    is confined was started with no others, and passes all of them on.
+    """
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if CONFINED in os.environ or name in more or _HARMLESS.fullmatch(name)
+    }
+
+
+def child_environment(
+    inherited: Mapping[str, str] = os.environ, *, threads: int | None
+) -> dict[str, str]:
+    """Return an environment for a child in which a seed decides everything.
 
     Each numerical library has the number of threads; None leaves them alone.
     """
-    environment = {**os.environ, "PYTHONHASHSEED": "0"}
+    environment = {**inherited, "PYTHONHASHSEED": "0"}
     if threads is not None:
         environment.update(dict.fromkeys(_THREAD_VARIABLES, str(threads)))
     return environment
@@ -410,7 +438,8 @@ class Output:
             return
         try:
             if self._file is None:
-                self._file = _open_log(self.log)
+                flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+                self._file = os.fdopen(open_plain(self.log, flags), "wb", buffering=0)
             self._file.write(data)
         except OSError as error:
             _logger.warning("the log %s ends here: %s", self.log, error.strerror or error)
@@ -422,16 +451,6 @@ class Output:
         lines = self._tail.decode("utf-8", "replace").splitlines()
         text = one_line("\n".join(lines[-_TAIL_LINES:]), limit=_TAIL)
         return f"; its last output: {text}" if text else ""
-
-
-def _open_log(path: Path) -> IO[bytes]:
-    """Open a log for appending, without waiting for a reader and only if it is an ordinary file."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    descriptor = os.open(path, flags, 0o666)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise OSError(errno.EINVAL, "it is not an ordinary file", str(path))
-    return os.fdopen(descriptor, "wb", buffering=0)
 
 
 class ModuleChild(Child):

@@ -17,13 +17,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from miai.files import user_cache
+from miai.process.child import CONFINED
 from miai.process.landlock import hide
 from miai.process.sandbox import SCRATCH
 from miai.process.seccomp import restrict
-
-CONFINED = "MIAI_CONFINED"
-"""Variable that tells what an agent starts that it is confined already."""
 
 _PROCESSES: Final = 1024
 _DISK: Final = 1024
@@ -42,6 +39,8 @@ def confine(
     processes: int,
     disk: int,
     hidden: Sequence[str],
+    free: bool,
+    fixed: Sequence[str],
     sandbox: bool,
     programs: bool,
 ) -> None:
@@ -52,6 +51,8 @@ def confine(
       processes: maximum number of processes and threads, in a sandbox.
       disk: maximum mebibytes of a file.
       hidden: folders and files that it may not read or change, with other agents' temporary ones.
+      free: whether it may change files outside its temporary folder.
+      fixed: files and folders that it may not change even then.
       sandbox: whether namespaces of its own hide these already.
       programs: whether it may run other programs.
 
@@ -66,29 +67,21 @@ def confine(
         Path("/proc/self/oom_score_adj").write_text("500")
     # Landlock decides about paths, which a filter cannot read: it sees numbers and addresses. The
     # filter decides about calls, as Landlock knows only files and, from version 6 on, signals.
-    if hidden and not sandbox:
-        installed = (sys.prefix, sys.base_prefix, *filter(None, sys.path))
-        caches = filter(None, (os.environ.get("NUMBA_CACHE_DIR"), sys.pycache_prefix))
-        fixed = [user_cache(), *map(Path, (*installed, *caches, *_user_site(), "/proc", "/sys"))]
-        own = Path(tempfile.gettempdir())
-        hide(map(Path, hidden), own=own, others=SCRATCH, read_only=fixed)
+    if not sandbox:
+        hide(
+            map(Path, hidden),
+            own=Path(tempfile.gettempdir()),
+            others=SCRATCH if hidden else "",
+            free=free,
+            fixed=map(Path, fixed),
+        )
     # Last, so that nothing before it needs a call that it refuses.
-    restrict(programs=programs, attributes=sandbox or not hidden)
+    restrict(programs=programs, attributes=sandbox or (free and not fixed))
 
 
 def three_quarters_of_memory() -> int:
     """Return three quarters of the machine's memory, in mebibytes."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 >> 22
-
-
-def _user_site() -> list[str]:
-    """Return the user's folder of packages, which is empty or missing at most machines.
-
-    Other processes would run a ``usercustomize.py`` that an agent puts there.
-    """
-    import site
-
-    return [site.getusersitepackages()] if site.ENABLE_USER_SITE else []
 
 
 def _bound(limit: int, value: int) -> None:
@@ -102,7 +95,14 @@ def main(command: list[str]) -> None:
     """Confine this process and become the program."""
     memory = three_quarters_of_memory()
     confine(
-        memory=memory, processes=_PROCESSES, disk=_DISK, hidden=[], sandbox=False, programs=True
+        memory=memory,
+        processes=_PROCESSES,
+        disk=_DISK,
+        hidden=[],
+        free=True,
+        fixed=[],
+        sandbox=False,
+        programs=True,
     )
     try:
         os.execv(command[0], command)  # noqa: S606 - no shell is wanted

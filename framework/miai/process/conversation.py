@@ -77,7 +77,7 @@ class Conversation:
             except BlockingIOError:
                 continue
             except OSError:
-                raise self._death() from None
+                raise self._death("closed its standard input") from None
 
     def greet(self, hello: Mapping[str, Json], *, until: float) -> dict[str, Any]:
         """Say hello, and return the program's hello. Raises `AgentError`."""
@@ -179,11 +179,11 @@ class Conversation:
                 )
         return self.process.answers in ready
 
-    def _death(self) -> AgentCrashedError:
+    def _death(self, closed: str = "closed its standard output") -> AgentCrashedError:
         self.process.await_death(PATIENCE)
         self.complaints.read()
         how = self.process.exit_status()
-        how = "closed its standard output" if how == "is running" else how
+        how = closed if how == "is running" else how
         return AgentCrashedError(f"{self.who} {how}{self.complaints.last_lines()}")
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from miai.errors import AgentProtocolError, GameFailedError
 from miai.process.agent_messages import pack_decision, unpack_clock, unpack_observation
-from miai.process.child import boot
-from miai.process.confined import CONFINED, confine
+from miai.process.child import CONFINED, boot
+from miai.process.confined import confine
 from miai.process.messages import MessageStream, encode
 
 if TYPE_CHECKING:

@@ -1,11 +1,11 @@
 """Files that a process may not read or change.
 
 With Landlock (Linux 5.13), a process gives up rights, for itself and all that it starts, for good.
-The kernel accepts only lists of what is allowed, so everything beside the hidden folders is
-allowed, folder by folder: a file created later, directly in a folder above a hidden one, cannot be
-read or changed either, and no such file can be created. The process cannot trace processes outside,
-nor, from Linux 6.12 on, send them signals. Nothing that it starts gains rights (``sudo``) or mounts
-file systems.
+The kernel accepts only lists of what is allowed. What may be changed is few folders. What may be
+read is everything beside the hidden folders, folder by folder: a file created later, directly in a
+folder above a hidden one, cannot be read either. The process cannot trace processes outside, nor,
+from Linux 6.12 on, send them signals. Nothing that it starts gains rights (``sudo``) or mounts file
+systems.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import ctypes
 import os
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -68,21 +68,28 @@ def hindrance(folder: Path) -> str | None:
 
 
 def hide(
-    paths: Iterable[Path], *, own: Path, others: str = "", read_only: Iterable[Path] = ()
+    paths: Iterable[Path],
+    *,
+    own: Path,
+    others: str = "",
+    free: bool = False,
+    fixed: Iterable[Path] = (),
 ) -> bool:
-    """Keep this process, and all that it starts, from reading and changing some files.
+    """Keep this process, and all that it starts, from reading some files and changing most.
 
     Names in hidden folders can still be listed, and open files stay open. It applies to this thread
     and those that it starts, so call it before there are others.
 
     Args:
       paths: hidden folders and files; they need not exist.
-      own: a folder that stays usable; nothing that is created beside it later is.
+      own: a folder that stays usable. With `others`, nothing created beside it later can be read.
       others: prefix of the names of folders beside `own` that are hidden too; "" for none.
-      read_only: folders in which nothing can be changed.
+      free: whether files anywhere may be changed, and not only those in `own` and ``/dev``.
+      fixed: files and folders that may not, nor any file directly in a folder above them.
 
     Returns:
-      whether it was done: not without Landlock, or if a folder above one of these cannot be listed.
+      whether files are hidden: not if a folder above one of these cannot be listed, and without
+      Landlock nothing is done at all.
 
     Raises:
       OSError: the kernel refused.
@@ -90,12 +97,14 @@ def hide(
     version = landlock_version()
     if not version:
         return False
-    hidden, fixed = list(paths), {path.resolve() for path in read_only}
-    places = _Places(hidden, own.resolve(), others, fixed)
+    hidden, own = list(paths), own.resolve()
+    # Without devices and shared memory much does not start.
+    top, is_hidden = Path("/" if free else "/dev"), True
     try:
-        allowed = list(places.beside(Path("/")))
+        readable = list(_Places(hidden, own, others).beside(Path("/")))
+        changeable = [own, *_Places([*hidden, *fixed], own, others).beside(top)]
     except PermissionError:
-        return False
+        readable, changeable, is_hidden = [Path("/")], [own, top], False
     # From this version on signals to processes outside are refused; a seccomp filter cannot tell
     # whom a signal is for.
     scoped = version >= _FIRST_WITH_SCOPES
@@ -109,23 +118,24 @@ def hide(
     size = ctypes.sizeof(ruleset) if scoped else ctypes.sizeof(ctypes.c_uint64)
     rules = _call(_CREATE, ctypes.byref(ruleset), ctypes.c_size_t(size), 0)
     try:
-        for path in allowed:
-            _allow(rules, path, _READ_FILE if places.is_read_only(path) else rights)
+        for paths, allowed in ((readable, _READ_FILE), (changeable, rights)):
+            for path in paths:
+                _allow(rules, path, allowed)
         if _libc().prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0):
             raise OSError(ctypes.get_errno(), "prctl: PR_SET_NO_NEW_PRIVS")
         _call(_RESTRICT, rules, 0)
     finally:
         os.close(rules)
-    return True
+    return is_hidden
 
 
 class _Places:
-    """The hidden, the read-only and the free folders, as resolved paths."""
+    """The hidden folders and those that have others beside them, as resolved paths."""
 
-    def __init__(self, hidden: Sequence[Path], own: Path, others: str, fixed: Set[Path]) -> None:
+    def __init__(self, hidden: Sequence[Path], own: Path, others: str) -> None:
         self.hidden = {path.resolve() for path in hidden}
-        self.own, self.others, self._fixed = own, others, fixed
-        self.above = {parent for path in (own, *fixed) for parent in path.parents}
+        self.own, self.others = own, others
+        self.above = {*own.parents} if others else set[Path]()
         for path in hidden:
             self.above |= _leading_to(path)
 
@@ -141,10 +151,6 @@ class _Places:
             for child in sorted(path.iterdir()):
                 if not child.is_symlink():  # its target is visited at its own path
                     yield from self.beside(child)
-
-    def is_read_only(self, path: Path) -> bool:
-        """Return whether nothing at or below a path can be changed."""
-        return path != self.own and not self._fixed.isdisjoint({path, *path.parents})
 
     def _is_hidden(self, path: Path) -> bool:
         # By name: folders created meanwhile are hidden too.

@@ -8,14 +8,14 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import psutil
 
 from miai.errors import AgentUnavailableError
-from miai.process.child import Child
+from miai.process.child import Child, harmless_environment
 
 MORE_FOLDERS: Final = (
     "/usr/games",
@@ -28,6 +28,9 @@ MORE_FOLDERS: Final = (
     "~/bin",
 )
 """Folders searched after PATH. Debian installs games and engines in ``/usr/games``."""
+
+
+_LONGEST_PATH: Final = 4096
 
 
 def find_program(program: str, *, advice: Mapping[str, str]) -> Path:
@@ -60,6 +63,32 @@ def find_program(program: str, *, advice: Mapping[str, str]) -> Path:
     return Path(location)
 
 
+def named_paths(value: Any, key: str = "", folder: str = "") -> Iterator[tuple[str, str, Path]]:
+    """Yield (key, text, path) of each file and folder that parameters name, as they exist.
+
+    A file is named by a text, a part of one (``--weights=FILE``, ``FILE.py:CLASS``), relative to
+    the `folder` that is its ``cwd``, too; a program by the first word of a ``command``, too.
+    """
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            beside = "" if name == "cwd" else str(value.get("cwd") or "")
+            yield from named_paths(item, str(name), beside)
+    elif isinstance(value, (list, tuple)):
+        for number, item in enumerate(value):
+            program = key == "command" and number > 0
+            yield from named_paths(item, "argument" if program else key, folder)
+    elif isinstance(value, str) and 0 < len(value) < _LONGEST_PATH and "\0" not in value:
+        texts = {value, value.partition("=")[2], value.rpartition(":")[0]} - {""}
+        for text in sorted(texts | {str(Path(folder, text)) for text in texts if folder}):
+            with contextlib.suppress(OSError, RuntimeError):  # no path, or in the home of nobody
+                path = Path(text).expanduser()
+                if path.is_dir() or path.is_file():  # not a socket
+                    yield key, text, path
+        if key == "command" and os.sep not in value:
+            with contextlib.suppress(AgentUnavailableError):
+                yield key, value, find_program(value, advice={})
+
+
 def installing(program: str, advice: Mapping[str, str]) -> str:
     """Return how to install a known program, as the end of a message; empty if unknown."""
     how = advice.get(Path(program).name)
@@ -89,7 +118,7 @@ class ProgramProcess(Child):
       advice: how known programs are installed, by name.
       launcher: a command that becomes the program, which is its argument.
       cwd: working directory; None for this process's.
-      environment: variables added to this process's.
+      environment: variables added to those of `harmless_environment`.
 
     Attributes:
       requests, answers, complaints: descriptors of its standard input, output and error; they do
@@ -117,7 +146,7 @@ class ProgramProcess(Child):
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd=cwd,
-                environment={**os.environ, **(environment or {})},
+                environment={**harmless_environment(), **(environment or {})},
             )
         except OSError as error:
             raise AgentUnavailableError(

@@ -19,7 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from enum import StrEnum
@@ -28,6 +28,7 @@ from typing import Any, Final
 
 from miai.errors import ConfigError
 from miai.plugins.file_modules import FILES
+from miai.process.programs import named_paths
 
 SCRATCH: Final = "miai-agent-"
 """Prefix of the names of agents' temporary folders; the referee's process id follows."""
@@ -78,6 +79,11 @@ class ProcessLimits:
       processors: how many of the referee's processors the agent may run on; None for all.
       hidden: folders and files that the agent's processes can neither read nor change; if there
         are any, the temporary files of other agents are hidden too. See `sandbox_command`.
+      free: whether, without a sandbox, the agent's processes may change files outside their
+        temporary folder.
+      fixed: files and folders that they may not change even then.
+      environment: variables of this process that the agent has, beside those of
+        `miai.process.child.harmless_environment`.
       isolation: level of isolation; None for the strongest that the machine offers.
 
     Raises:
@@ -95,14 +101,15 @@ class ProcessLimits:
     processes: int = 1024
     disk: int = 1024
     hidden: tuple[str, ...] = ()
+    free: bool = False
+    fixed: tuple[str, ...] = ()
+    environment: tuple[str, ...] = ()
     isolation: Isolation | None = None
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            if field.name in {"hidden", "isolation"}:
-                continue
             value = getattr(self, field.name)
-            if value is None and field.default is None:
+            if isinstance(value, bool | tuple | list | str) or value is field.default is None:
                 continue
             if not (math.isfinite(value) and value > 0):
                 raise ConfigError(f"process limit {field.name} is {value}; give more than 0")
@@ -187,19 +194,7 @@ def _needed(parameters: Mapping[str, Any]) -> Iterator[Path]:
     """Yield what Python and the agent read, as resolved paths."""
     listed = (os.environ.get(name, "") for name in ("PYTHONPATH", FILES))
     packages = (*sys.path, *(path for paths in listed for path in paths.split(os.pathsep)))
-    texts: Iterable[str] = (sys.prefix, sys.base_prefix, *packages, *_texts(parameters))
-    for text in (".", *filter(None, texts)):
-        with suppress(OSError, RuntimeError):  # no path: too long, or in the home of nobody
-            path = Path(text).expanduser()
-            if path.is_dir() or path.is_file():  # not a socket
-                yield path.resolve()
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Yield every text in plain data that may name a file."""
-    if isinstance(value, str):
-        if 0 < len(value) < 1024 and "\0" not in value:
-            yield value
-    elif isinstance(value, (Mapping, list, tuple)):
-        for item in value.values() if isinstance(value, Mapping) else value:
-            yield from _texts(item)
+    named = [".", sys.prefix, sys.base_prefix, *packages, parameters]
+    for _, _, path in named_paths(named):
+        with suppress(OSError, RuntimeError):  # links in a circle
+            yield path.resolve()

@@ -19,7 +19,7 @@ from typing import Any, Final
 import pyspiel
 
 from miai.errors import ParameterError, near_matches
-from miai.process.confined import CONFINED
+from miai.process.child import CONFINED
 from miai.process.workers import Finished, Job, Performer, WorkerPool
 from miai_openspiel.catalogue import games
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import resource
@@ -12,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -197,6 +199,22 @@ def replace_by_fifo(path: Path) -> None:
     os.mkfifo(path)
 
 
+def look_around(agent: Hostile, parameters: HostileParameters) -> list[str]:
+    """Return the variables with a known value, of this process and of the one that started it."""
+    texts = [f"{name}={value}" for name, value in os.environ.items()]
+    for place in ("/proc/self/environ", f"/proc/{os.getppid()}/environ"):
+        with contextlib.suppress(OSError):
+            texts += Path(place).read_bytes().decode().split("\0")
+    return sorted({text.split("=")[0] for text in texts if text.endswith(parameters.text)})
+
+
+def write_through(make: Callable[[Path, Path], None], path: Path) -> None:
+    """Write to a file through a link in the agent's own folder."""
+    link = Path(tempfile.gettempdir(), f"link-{time.monotonic_ns()}")
+    make(path, link)
+    link.write_text("planted")
+
+
 def leave_log(agent: Hostile, parameters: HostileParameters) -> str:
     print("a line for the log", flush=True)
     return "printed"
@@ -230,6 +248,10 @@ ATTACKS: dict[str, Callable[[Hostile, HostileParameters], Any]] = {
     "times": on_paths(lambda path: os.utime(path, (1, 1))),
     "create": on_paths(lambda path: (path.parent / "planted").write_text("import os")),
     "fifo": on_paths(replace_by_fifo),
+    "move": on_paths(lambda path: path.parent.rename(path.parent.with_name("moved"))),
+    "hard": on_paths(partial(write_through, os.link)),
+    "soft": on_paths(partial(write_through, os.symlink)),
+    "look_around": look_around,
     "mount": on_paths(
         lambda path: subprocess.run(["umount", str(path)], check=True, capture_output=True)
     ),

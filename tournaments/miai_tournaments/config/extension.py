@@ -34,7 +34,7 @@ def resolve(tournament: Tournament) -> dict[str, Any]:
         "openings": tournament.openings.to_plain(),
         "adjudication": resolved_rules(config),
         "limits": config.limits.model_dump(
-            mode="json", exclude_none=True, exclude={"private", "isolation"}
+            mode="json", exclude_none=True, exclude={"private", "isolation", "environment"}
         ),
         "players": {p.name: {"agent": p.agent, **p.parameters} for p in tournament.players},
         "teams": {p.name: p.team for p in tournament.players if p.team},

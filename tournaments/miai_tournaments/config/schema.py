@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterable
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -300,9 +301,10 @@ class LimitsSection(ConfigSection):
 
     Attributes:
       start_timeout: seconds for an agent to start.
-      private: whether to hide the run's folder and other agents' temporary files from agents, if
-        the system supports it; without, the level of isolation is ``process``.
+      private: whether to hide the run's folder and other agents' files and to keep yours as they
+        are, if the system supports it; without, the level of isolation is ``process``.
       isolation: ``process`` or ``sandbox`` (default: the strongest that the machine offers).
+      environment: names of environment variables that all agents get, such as the key of a server.
     """
 
     output_bytes: int = Field(default=1 << 20, ge=1)
@@ -318,14 +320,17 @@ class LimitsSection(ConfigSection):
     start_timeout: float = Field(default=60.0, gt=0)
     private: bool = True
     isolation: Isolation | None = None
+    environment: tuple[str, ...] = ()
 
-    def limits(self, *hidden: Path) -> ProcessLimits:
+    def limits(self, *hidden: Path, fixed: Iterable[Path] = ()) -> ProcessLimits:
         """Return the limits of an agent's process.
 
         Args:
           hidden: the run's folder and its config file.
+          fixed: files and folders that no agent may change.
         """
         values = {name: getattr(self, name) for name in _LIMITS}
+        values |= {"fixed": tuple(map(str, fixed)), "free": not self.private}
         if not self.private:
             values["isolation"] = self.isolation or Isolation.PROCESS
         elif hidden:

@@ -199,6 +199,7 @@ class RunStatus:
       open: whether the format may add games after these.
       paused: whether the process begins no game for now.
       voids: (game, void attempts, latest reason).
+      gaps: see `Store.gaps`.
     """
 
     folder: str
@@ -207,6 +208,7 @@ class RunStatus:
     counts: Mapping[Status, int]
     runner: str | None
     voids: tuple[tuple[str, int, str], ...]
+    gaps: tuple[str, ...] = ()
     open: bool = False
     paused: bool = False
 
@@ -226,6 +228,7 @@ class RunStatus:
         done = f"{counts['done']} of {self.total} games{so_far} are done"
         others = [f"{counts[s]} {s}" for s in ("running", "void", "pending") if counts[s]]
         lines = [f"{self.name} ({self.game}) in {self.folder}", ", ".join([done, *others])]
+        lines += self.gaps
         for game, n, reason in self.voids:
             lines.append(f"void {n}x: {game}: {one_line(reason, limit=_REASON_LENGTH)}")
         if self.runner:
@@ -241,6 +244,7 @@ def read_status(folder: Path) -> RunStatus:
     with Store.read(folder) as store:
         info, counts = store.info(), store.counts()
         voids = [(row.game_id, row.void_count, row.void_reason) for row in store.voided()]
+        gaps = tuple(store.gaps())
     if runner is None:  # games that a killed runner left marked as running
         counts["pending"] += counts["running"]
         counts["running"] = 0
@@ -252,5 +256,6 @@ def read_status(folder: Path) -> RunStatus:
         runner=runner,
         paused=runner is not None and is_paused(folder),
         voids=tuple(voids),
+        gaps=gaps,
         open=info.facts.get("open") is True,
     )

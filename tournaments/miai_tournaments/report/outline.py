@@ -216,7 +216,7 @@ def _progress(report: ReportContents) -> str:
         parts.append(f"{waiting} pending")
     if attempts:
         parts.append(counted(attempts, "void attempt"))
-    return "; ".join(parts)
+    return "; ".join([*parts, *report.standings.gaps])
 
 
 def verdict(report: ReportContents) -> list[Paragraph]:

@@ -199,6 +199,9 @@ def build_report(
         rows = source.games() if isinstance(source, Store) else list(source)
         payoffs = info is not None and info.payoff_bound() is not None
         standings = count_games(rows, players=players, payoffs=payoffs)
+    if isinstance(source, Store):
+        statuses: dict[str, int] = {key: n for key, n in source.counts().items() if n}
+        standings = replace(standings, statuses=statuses, gaps=tuple(source.gaps()))
     ratings = resampled = None
     options = FitOptions(anchor=anchor, anchor_elo=anchor_elo, prior_games=prior_games)
     if standings.payoffs is None:
@@ -263,6 +266,7 @@ def _games(standings: Standings) -> dict[str, Any]:
         "running": statuses.get("running", 0),
         "pending": statuses.get("pending", 0),
         "void": statuses.get("void", 0),
+        "gaps": standings.gaps,
         "void_attempts": standings.void_attempts,
         "mean_moves": standings.lengths.value,
         "first_player": standings.first_player.to_json(),

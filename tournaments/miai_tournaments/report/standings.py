@@ -170,6 +170,7 @@ class Standings:
       pairings: results by ``(first, second)``, from the first player's point of view; of more
         players, by each two of a game in seat order: who finished ahead of whom.
       statuses: number of games by status.
+      gaps: see `Store.gaps`.
       voids: games with a void attempt.
       forfeits: games that were lost by an agent's fault.
       payoffs: the payoffs, where results are payoffs; None where games are won, drawn or lost.
@@ -184,6 +185,7 @@ class Standings:
     players: dict[str, PlayerStanding]
     pairings: dict[tuple[str, str], Tally] = field(default_factory=dict)
     statuses: Mapping[str, int] = field(default_factory=dict)
+    gaps: tuple[str, ...] = ()
     voids: tuple[GameRow, ...] = ()
     forfeits: tuple[GameRow, ...] = ()
     lengths: Mean = field(default_factory=Mean)

@@ -72,21 +72,18 @@ class Schedule:
         self.facts: Mapping[str, Any] = {}
         self.surplus: frozenset[str] = frozenset()
 
-    def catch_up(self, store: Store, *, extended: bool) -> list[ScheduledGame]:
+    def catch_up(self, store: Store) -> list[ScheduledGame]:
         """Advance to where a stored run is. Returns the games that the store lacks.
-
-        Args:
-          extended: whether the config may have gained games since the run began.
 
         Raises:
           StoreError: the store has a game that the format does not schedule.
         """
-        stored = set() if self._format.static and not extended else store.identities()
         # All pairings of a static format were written when the run began: no need to ask for a
-        # million games again.
-        if self._format.static and (not extended or len(stored) == self._format.most_games()):
+        # million games again, unless there are more now, or some rows are gone.
+        if self._format.static and store.size == self._format.most_games():
             self.finished, self.facts = True, store.info().facts
             return []
+        stored = store.identities()
         openings = self._openings["{}"]
         if openings.random_plies and openings.balance is not None:
             self._drawn = store.openings()  # valuing them again would take long

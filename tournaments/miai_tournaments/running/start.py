@@ -7,6 +7,7 @@ import tempfile
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
@@ -15,7 +16,7 @@ from typing import Any
 from miai.errors import AgentUnavailableError
 from miai.game import Game
 from miai.plugins.loader import registry
-from miai.process.landlock import hindrance
+from miai.process.landlock import hindrance, landlock_version
 from miai.process.processors import available_processors
 from miai.process.sandbox import (
     SCRATCH,
@@ -71,12 +72,14 @@ def make_setup(
     folder: Path,
     *,
     hidden: Iterable[Path],
+    fixed: Iterable[Path],
 ) -> Setup:
     """Return what all jobs of a run share.
 
     Args:
       folder: of the run.
       hidden: folders and files that agents may not see.
+      fixed: those that they may not change.
     """
     return Setup(
         game=game.info.name,
@@ -84,7 +87,7 @@ def make_setup(
         agents={player.name: (player.agent, player.given) for player in players},
         time_control=asdict(config.time.control()),
         move_limit=config.tournament.move_limit,
-        limits=asdict(config.limits.limits(*hidden)),
+        limits=asdict(config.limits.limits(*hidden, fixed=fixed)),
         start_timeout=config.limits.start_timeout,
         warm_agents=config.run.warm_agents,
         logs=str((folder / LOGS).absolute()),
@@ -131,7 +134,9 @@ def unkept_limits(limits: LimitsSection, folder: Path, *, local: bool) -> list[s
     """
     lines = []
     level = limits.limits().isolation or strongest_isolation()
-    if limits.private and level is Isolation.PROCESS and (reason := hindrance(folder)):
+    if level is Isolation.PROCESS and not landlock_version():
+        lines.append("without Landlock agents could read and change files of the run and of others")
+    elif limits.private and level is Isolation.PROCESS and (reason := hindrance(folder)):
         lines.append(f"{reason}: agents could read the run's folder")
     wanted, available = limits.processors, available_processors()
     if wanted is not None and wanted > available and local:
@@ -181,10 +186,10 @@ def start_players(
 
 def remove_leftovers(logs: Path) -> None:
     """Remove what killed workers left behind: logs and boards."""
-    for path in logs.glob(f"{UNNAMED}*"):
+    for path in (*logs.glob(f"{UNNAMED}*"), *logs.glob(".board-*")):
         shutil.rmtree(path, ignore_errors=True)
-    for board in logs.glob(".board-*"):
-        board.unlink(missing_ok=True)
+        with suppress(OSError):  # a file, or a link, which is not followed
+            path.unlink()
 
 
 def remove_scratch() -> None:

@@ -32,7 +32,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from miai.api import load_game, make_panel, record_format
 from miai.errors import ConfigError, StoreError, UnknownComponentError
@@ -40,6 +40,7 @@ from miai.game import Game
 from miai.pages.document import counted
 from miai.plain import one_line
 from miai.plugins.loader import registry, use_plugin_file
+from miai.process.sandbox import Isolation, sandbox_hindrance
 from miai.record import RecordFormat, Termination
 from miai_tournaments.config.extension import refuse_other_config
 from miai_tournaments.config.load import Tournament, rules_of
@@ -49,6 +50,7 @@ from miai_tournaments.formats.format import Format, how_many
 from miai_tournaments.kinds import EXECUTOR
 from miai_tournaments.report.live import Reporter
 from miai_tournaments.report.standings import count_store
+from miai_tournaments.running.named_files import NamedFiles, named_files
 from miai_tournaments.running.schedule import Schedule, player_seed
 from miai_tournaments.running.signals import Stopped, StopSignals
 from miai_tournaments.running.start import (
@@ -207,7 +209,7 @@ class _Run:
         self._watch_valuations(tournament.openings)
         openings = tournament.openings.judged(self.config.tournament.seed)
         tournament = replace(tournament, openings=openings)
-        executor = self._start(stack, self.format.most_games(), self._places(tournament))
+        executor = self._start(stack, self.format.most_games(), self._places(tournament), {})
         # The lock creates the folder, so it comes after the players: a config whose player cannot
         # start leaves nothing behind.
         self.lock = stack.enter_context(locked(self.folder))
@@ -218,9 +220,7 @@ class _Run:
         games = schedule.advance(room=executor.capacity)
         created = datetime.now(UTC).isoformat(timespec="seconds")
         info = replace(run_info(tournament), created=created, facts=schedule.facts)
-        info = replace(
-            info, resolved={**info.resolved, "isolation": {"level": str(self.isolation)}}
-        )
+        info = replace(info, resolved=self._circumstances(info.resolved))
         store = Store.create(
             self.folder,
             info,
@@ -265,18 +265,24 @@ class _Run:
         self._watch_valuations(openings)
         payoffs = store.info().payoff_bound() is not None
         schedule = self._schedule(openings, payoffs=payoffs)
-        games = schedule.catch_up(store, extended=tournament is not None)
+        games = schedule.catch_up(store)
+        for line in store.gaps():
+            self.say(line)
         remaining = len(store.unfinished()) + len(games)
         if remaining == 0:
             _store_decisions(store, schedule)
             self.files.complete(store)
             return RunEnding("complete")
         games_left = remaining if schedule.finished else self.format.most_games()
-        executor = self._start(stack, games_left, self._places(tournament))
+        before = store.info().resolved
+        executor = self._start(stack, games_left, self._places(tournament), before)
         if tournament is not None:
             extend(store, tournament, games)
         elif games:
             store.schedule(games)
+        info = store.info()
+        if (resolved := self._circumstances({**before, **info.resolved})) != info.resolved:
+            store.extend(replace(info, resolved=resolved), (), ())
         _store_decisions(store, schedule)
         return self._play(store, executor, schedule, openings)
 
@@ -299,13 +305,32 @@ class _Run:
             for number, row in enumerate(self.players)
         }
 
-    def _start(self, stack: ExitStack, most_games: int, places: Mapping[str, str]) -> Executor:
-        """Return an executor that has started every player once."""
+    def _start(
+        self,
+        stack: ExitStack,
+        most_games: int,
+        places: Mapping[str, str],
+        before: Mapping[str, Mapping[str, Any]],
+    ) -> Executor:
+        """Return an executor that has started every player once.
+
+        Args:
+          before: what the store has of the circumstances of earlier sittings.
+        """
+        self._keep_level(str(before.get("isolation", {}).get("level")))
+        paths = named_files(self.config, self.players, self.game, self.source, self.folder)
+        self.named = NamedFiles(paths, before.get("files", {}), self.folder)
         remove_scratch()
         stack.callback(remove_scratch)  # of workers that are killed when the executor ends
+        stack.callback(remove_leftovers, self.folder / LOGS)
         workload = Workload(
             setup=make_setup(
-                self.config, self.game, self.players, self.folder, hidden=self._hidden()
+                self.config,
+                self.game,
+                self.players,
+                self.folder,
+                hidden=self._hidden(),
+                fixed=paths.values(),
             ),
             workers=min(self.section.worker_count(), most_games),
             game_deadline=self.section.game_deadline,
@@ -320,6 +345,28 @@ class _Run:
         self.say(f"starting {counted(len(places), 'player')} ...")
         start_players(executor, places, stop_asked=self.signals.asked)
         return executor
+
+    def _keep_level(self, before: str) -> None:
+        """Isolate agents as before, unless config or cluster decide. Raises `ConfigError`."""
+        if before not in {*Isolation} or self.section.executor_parameters.get("address"):
+            return
+        if self.config.limits.isolation is not None:
+            if before != self.isolation:
+                self.say(f"agents were isolated at the level {before} so far")
+            return
+        self.isolation = Isolation(before)
+        if self.isolation is Isolation.SANDBOX and (reason := sandbox_hindrance()):
+            raise ConfigError(
+                f"{self.folder}: agents ran in sandboxes so far, and {reason}; install it, or go "
+                "on without by `miai tournament run CONFIG --set limits.isolation=process`"
+            )
+        limits = self.config.limits.model_copy(update={"isolation": self.isolation})
+        self.config = self.config.model_copy(update={"limits": limits})
+
+    def _circumstances(self, resolved: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        """Return facts of the run, with those that later sittings are compared with."""
+        files = {"files": self.named.facts} if self.named.facts else {}
+        return {**resolved, "isolation": {"level": str(self.isolation)}, **files}
 
     def _hidden(self) -> list[Path]:
         """Return what agents may not see: the run's folder and its config."""
@@ -358,6 +405,7 @@ class _Run:
                 reporter=reporter,
                 stop_asked=self._stop_asked,
                 pause_asked=self._pause_asked,
+                check=self.named.check,
                 files=self.files,
             )
             ending = loop.run()
@@ -459,6 +507,7 @@ class _GameLoop:
       stop_asked: returns the reason to stop, or None; called a few times a second. Running games
         are finished.
       pause_asked: returns whether to begin no game for now.
+      check: raises an error if what agents use has changed.
       files: the record files to write beside the store.
     """
 
@@ -471,13 +520,14 @@ class _GameLoop:
         reporter: Reporter,
         stop_asked: Callable[[], str | None],
         pause_asked: Callable[[], bool],
+        check: Callable[[], None],
         files: RecordFiles,
     ) -> None:
         self._store = store
         self._executor = executor
         self._schedule = schedule
         self._reporter = reporter
-        self._stop_asked, self._pause_asked = stop_asked, pause_asked
+        self._stop_asked, self._pause_asked, self._check = stop_asked, pause_asked, check
         self._paused = False
         self._files = files
         self._tournament = store.info().name
@@ -516,6 +566,7 @@ class _GameLoop:
 
     def _check_stop(self) -> None:
         self._store.check_present()
+        self._check()
         reason = None if self._ending else self._stop_asked()
         if reason is not None:
             self._end(RunEnding("stopped", reason))

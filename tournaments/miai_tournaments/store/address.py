@@ -13,7 +13,7 @@ from miai.plugins.loader import registry
 from miai_tournaments.blame import Guarded, blamed, is_foreign
 from miai_tournaments.kinds import STORE
 from miai_tournaments.store.database import Database
-from miai_tournaments.store.folder import ADDRESS_FILE, DRAFT_FILE
+from miai_tournaments.store.folder import ADDRESS_FILE, DRAFT_FILE, refuse_links
 
 SQLITE: Final = "sqlite"
 """The store of a run that names none."""
@@ -56,6 +56,7 @@ def database(folder: Path) -> Database:
     Raises:
       StoreError: the address is malformed.
     """
+    refuse_links(folder)
     path = folder / ADDRESS_FILE
     return _addressed(folder, path) if path.exists() else build_database(folder, SQLITE, {})
 

@@ -54,6 +54,8 @@ def write_whole(path: Path, content: str | bytes) -> None:
     """
     if not path.name or path.is_dir():
         raise StoreError(f"{path}: is a folder; name a file")
+    if path.is_symlink() and path.exists() and not path.is_file() and path.parent != Path("/dev"):
+        raise StoreError(f"{path}: is a link to a device or a pipe; remove it")
     with writing(path, StoreError):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_bytes(path, content.encode("utf-8") if isinstance(content, str) else content)

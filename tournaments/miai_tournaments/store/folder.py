@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Final
 
 from miai.errors import StoreError
-from miai.files import DRAFT_PATTERN, reading, write_text, writing
+from miai.files import DRAFT_PATTERN, open_plain, reading, write_text, writing
 
 _ATTEMPTS = 4
 _PAUSE = 0.05
@@ -91,6 +91,22 @@ COMPARISON: Final = RunKind(
     busy="wait for it to end, or stop it with Ctrl-C in its terminal",
     own=frozenset({"lock"}),
 )
+
+
+_FOLDERS: Final = (LOGS, "records", "report", "report/replays", "report/csv")
+_FILES: Final = (LOCK, STOP, PAUSE, ADDRESS_FILE, DRAFT_FILE)
+
+
+def refuse_links(folder: Path, *, kind: RunKind = TOURNAMENT) -> None:
+    """Raise `StoreError` if writing to a folder that somebody else made would write elsewhere.
+
+    A store has no journal, from which SQLite would restore or remove files, but a write-ahead log.
+    """
+    stores = [f"{kind.file_name}{suffix}" for suffix in ("", "-wal", "-shm", "-journal")]
+    for path in (folder / name for name in (*_FOLDERS, *_FILES, *stores)):
+        bad = path.exists() if path.name == stores[-1] else path.name in _FILES and path.is_fifo()
+        if bad or path.is_symlink():
+            raise StoreError(f"{path}: is not miai's and would lead elsewhere; remove it")
 
 
 def refuse_foreign(folder: Path, *, kind: RunKind = TOURNAMENT) -> None:
@@ -164,7 +180,8 @@ def locked(folder: Path, *, kind: RunKind = TOURNAMENT) -> Iterator[RunLock]:
     """
     with writing(folder, StoreError):
         folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+        refuse_links(folder, kind=kind)
+        descriptor = open_plain(folder / LOCK, os.O_RDWR | os.O_CREAT)
     try:
         _lock(descriptor, folder, kind)
         yield RunLock(folder, descriptor)
@@ -196,7 +213,7 @@ def _lock(descriptor: int, folder: Path, kind: RunKind) -> None:
 def runner_of(folder: Path) -> str | None:
     """Return the process that runs the tournament of a folder, in words; None for none."""
     try:
-        descriptor = os.open(folder / LOCK, os.O_RDONLY)
+        descriptor = open_plain(folder / LOCK, os.O_RDONLY)
     except OSError:
         return None
     try:

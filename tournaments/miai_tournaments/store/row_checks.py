@@ -71,15 +71,20 @@ def run_info(rows: Iterable[Sequence[Any]]) -> RunInfo:
     """Return the facts of the run. Raises `ValueError` naming the row."""
     values = {}
     for key, text in rows:
-        where = f"table run, row {_shown(key)}"
-        if key not in _RUN:
-            raise ValueError(f"{where}: is unknown to this version of miai")
-        values[key] = checked(decoded(text, where, "value"), _RUN[key], where, "value")
+        values[key] = run_value(key, text)
     for field in fields(RunInfo):
         required = field.default is MISSING and field.default_factory is MISSING
         if required and field.name not in values:
             raise ValueError(f"table run: row '{field.name}' is missing")
     return RunInfo(**values)
+
+
+def run_value(key: Any, text: Any) -> Any:
+    """Return one fact of the run. Raises `ValueError` naming the row."""
+    where = f"table run, row {_shown(key)}"
+    if key not in _RUN:
+        raise ValueError(f"{where}: is unknown to this version of miai")
+    return checked(decoded(text, where, "value"), _RUN[key], where, "value")
 
 
 def player_row(cells: Sequence[Any]) -> PlayerRow:

@@ -45,8 +45,11 @@ def _different(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-Status = Literal["pending", "running", "done", "void", "surplus"]
-"""Status of a game; a surplus game is no longer needed and never counts, played or not."""
+Status = Literal["pending", "running", "done", "void", "surplus", "missing"]
+"""Status of a game; a surplus game is no longer needed and never counts, played or not.
+
+A missing game was scheduled, but its row is gone.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +70,7 @@ class RunInfo:
       format: ``name`` and all parameters of the format.
       facts: latest facts of the format: ``text``, a ``ranking``, a verdict, ``open`` while more
         games may follow; see docs/tournaments.md.
+      scheduled: number of rows of games; None if not recorded.
     """
 
     name: Name
@@ -83,13 +87,14 @@ class RunInfo:
     config_path: Text = ""
     format: Mapping[str, Any] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
+    scheduled: Whole | None = None
 
     def given_game_parameters(self) -> Mapping[str, Any]:
         """Return the game's parameters in the config, in its order."""
         return self._resolved("config", "game", "parameters")
 
     def isolation(self) -> str:
-        """Return the level at which agents were isolated at first; empty if not recorded."""
+        """Return the level at which agents are isolated; empty if not recorded."""
         return str(self._resolved("isolation").get("level", ""))
 
     def payoff_bound(self) -> float | None:

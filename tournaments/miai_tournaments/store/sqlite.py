@@ -21,7 +21,13 @@ from miai.errors import StoreError
 from miai.files import absence, reading, sync_folder, writing
 from miai.parameters import Parameters
 from miai_tournaments.store.database import REMEDY, Writer, damaged, other_schema
-from miai_tournaments.store.folder import TOURNAMENT, RunKind, draft_names, file_identity
+from miai_tournaments.store.folder import (
+    TOURNAMENT,
+    RunKind,
+    draft_names,
+    file_identity,
+    refuse_links,
+)
 
 CHECKED_BYTES: Final = 1 << 28
 """Maximum size of a file whose pages are all checked when it is opened."""
@@ -136,12 +142,18 @@ def check_header(path: Path, *, kind: RunKind = TOURNAMENT) -> None:
 
     Do not call it while this process has the store open: closing the file releases SQLite's locks.
     """
+    refuse_links(path.parent, kind=kind)
     with reading(path, StoreError):
         if not path.is_file():
             raise StoreError(_why_missing(path, kind))
         with path.open("rb") as file:
             header = file.read(_HEADER.size)
-    if len(header) < _HEADER.size or not header.startswith(_MAGIC):
+    if len(header) < _HEADER.size and _MAGIC.startswith(header[: len(_MAGIC)]):
+        raise StoreError(
+            f"{path}: is cut short, as by a full disk; restore the file from a copy, or remove "
+            f"{path.name}* and begin again"
+        )
+    if not header.startswith(_MAGIC):
         raise StoreError(f"{path}: is not an SQLite file, so not a {kind.noun}'s store; {REMEDY}")
     _, version, application = _HEADER.unpack(header)
     if application != kind.application_id:

@@ -13,12 +13,16 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
 from miai.errors import MiaiError, PluginError, StoreError
+from miai.pages.document import counted
+from miai.plain import listed
 from miai.record import Termination
 from miai_tournaments.store import row_checks
 from miai_tournaments.store.address import (
@@ -161,7 +165,8 @@ class Store(StoreBase):
         if has_store(folder):
             raise StoreError(f"{folder}: already contains a tournament; choose another folder")
         name, values = choice(store, parameters)
-        new = build_database(folder, name, values)
+        new, games = build_database(folder, name, values), list(games)
+        info = replace(info, scheduled=len(games))
         # The draft comes first: if the process dies between the two databases, of which neither
         # can commit for the other, the next one finds the tables by it (`settle_draft`).
         if new.address is not None:
@@ -265,6 +270,13 @@ class Store(StoreBase):
         """Prepare for reading all games: a large file is read ahead."""
         self._connection.expect_all()
 
+    @cached_property
+    def size(self) -> int:
+        """The number of rows of games, as counted when it was first asked for, and added since."""
+        with self._explained():
+            ((size,),) = self._connection.query("SELECT count(*) FROM games")
+            return int(size)
+
     def scores(self) -> dict[str, tuple[float, ...]]:
         """Return the returns of all finished games, including surplus ones, by identity."""
         with self._explained():
@@ -283,13 +295,33 @@ class Store(StoreBase):
             return dict(row_checks.opening(*row) for row in self._connection.query(query))
 
     def counts(self) -> dict[Status, int]:
-        """Return the number of games by status, without surplus ones."""
+        """Return the number of games by status, without surplus ones; missing ones if there are."""
         counts: dict[Status, int] = {"pending": 0, "running": 0, "done": 0, "void": 0}
+        missing = 0
         with self._explained():
-            query = "SELECT status, count(*) FROM games WHERE surplus = 0 GROUP BY status"
-            for status, count in self._connection.query(query):
-                counts[row_checks.known_status(status)] = count
-        return counts
+            # Before the games, as a run that goes on may add some meanwhile.
+            for (text,) in self._connection.query("SELECT value FROM run WHERE key = 'scheduled'"):
+                missing = row_checks.run_value("scheduled", text) or 0
+            query = "SELECT surplus, status, count(*) FROM games GROUP BY surplus, status"
+            for surplus, status, count in self._connection.query(query):
+                missing -= count
+                if not surplus:
+                    counts[row_checks.known_status(status)] = count
+        return {**counts, "missing": missing} if missing > 0 else counts
+
+    def gaps(self) -> list[str]:
+        """Return in words which rows are gone: of games, and of records of finished games."""
+        lines, done = [], "FROM games WHERE status = 'done'"
+        if missing := self.counts().get("missing"):
+            lines.append(f"{counted(missing, 'game')} missing in the store: resume to play them")
+        query = f"SELECT count(*), (SELECT count(*) FROM records) {done}"  # noqa: S608 - constants
+        with self._explained():
+            ((finished, records),) = self._connection.query(query)
+            if finished != records:
+                query = f"SELECT game_id {done} AND game_id NOT IN (SELECT game_id FROM records)"  # noqa: S608 - constants
+                names = sorted(str(name) for (name,) in self._connection.query(query))
+                lines.append(f"no record in the store of finished games: {listed(names, limit=5)}")
+        return lines
 
     def record(self, game_id: str) -> str:
         """Return the record of a finished game, as JSON lines. Raises `StoreError` if missing."""
@@ -310,8 +342,10 @@ class Store(StoreBase):
         self, info: RunInfo, players: Iterable[PlayerRow], games: Iterable[ScheduledGame]
     ) -> None:
         """Add players and games, and replace the facts of the run; existing rows stay unchanged."""
+        games = list(games)
+        self.size += len(games)
         with self._transaction() as writer:
-            extend_run(writer, info, players, games)
+            extend_run(writer, replace(info, scheduled=self.size), players, games)
 
     def schedule(
         self,
@@ -330,6 +364,9 @@ class Store(StoreBase):
         with self._transaction() as connection:
             # New games, surplus ones and facts are one decision of the format. In one transaction,
             # a run that is killed here finds all of it or none, and asks the format again.
+            if games := list(games):
+                self.size += len(games)
+                connection.execute(REPLACE, ("scheduled", as_json(self.size)))
             insert_games(connection, games)
             for game_id in surplus:
                 # The status is part of the checksum, so the row is sealed again below. Without this

@@ -25,6 +25,7 @@ from starlette.routing import Route
 
 from miai.api import recorded_game, renderer_for
 from miai.errors import MiaiError
+from miai.files import open_plain
 from miai.game import Game
 from miai.markup import svg_document, tag
 from miai.pages.document import Section, Table, printable, printable_block
@@ -537,7 +538,8 @@ def _resume(folder: Path) -> None:
     # A process of its own: a run inside the server would end with it, and its signals are the
     # server's.
     command = [sys.executable, "-m", "miai", "tournament", "resume", str(folder)]
-    with (folder / "resume.log").open("ab") as log:
+    descriptor = open_plain(folder / "resume.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    with os.fdopen(descriptor, "ab") as log:
         process = subprocess.Popen(  # it may outlive this one
             command,
             stdin=subprocess.DEVNULL,

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from miai.errors import MiaiError
 from miai.plain import one_line
-from miai.process.child import Child
+from miai.process.child import Child, harmless_environment
 
 _CHUNK = 1 << 16
 _MAX_ANSWER = 1 << 22  # bytes of output between a question and its answer
@@ -65,7 +65,12 @@ class UciProcess:
         self._buffer = b""
         self._lines = 1
         try:
-            self._process = Child(list(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            self._process = Child(
+                list(command),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                environment=harmless_environment(),
+            )
         except OSError as error:
             raise EngineError(f"{self.name} cannot be started: {error}") from None
         assert self._process.stdin is not None
@@ -149,7 +154,7 @@ class UciProcess:
             while data:
                 data = data[os.write(self._in, data) :]
         except (OSError, ValueError):
-            raise EngineError(self._death()) from None
+            raise EngineError(self._death("closed its input")) from None
 
     def _read_until(self, word: str, seconds: float) -> list[str]:
         """Return the lines up to the one that begins with `word`, included."""
@@ -167,16 +172,16 @@ class UciProcess:
                 raise EngineError(f"{self.name} did not answer '{word}' within {waited}")
             data = os.read(self._out, _CHUNK)
             if not data:
-                raise EngineError(self._death())
+                raise EngineError(self._death("closed its output"))
             self._buffer += data
             size += len(data)
             if size > _MAX_ANSWER:
                 raise EngineError(f"{self.name} wrote {size} bytes without '{word}'")
         return lines
 
-    def _death(self) -> str:
+    def _death(self, closed: str) -> str:
         if not self._process.await_death(_QUIT_SECONDS):
-            return f"{self.name} closed its output"
+            return f"{self.name} {closed} and went on running"
         return f"{self.name} {self._process.exit_status()}"
 
 

@@ -1,0 +1,305 @@
+"""Guests: agents, folders and machines that the organiser of a run does not control."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.tournaments.support import RANDOMS, config_text, games_of, player
+
+from miai.errors import ConfigError, StoreError
+from miai.process.sandbox import sandbox_hindrance
+from miai_tournaments.config.load import load_tournament
+from miai_tournaments.report.live import Reporter, read_status
+from miai_tournaments.report.report import build_report
+from miai_tournaments.running.named_files import NamedFiles, named_files
+from miai_tournaments.running.tournament_run import RunOptions, play_tournament, resume_tournament
+from miai_tournaments.store.folder import FILE_NAME, locked
+from miai_tournaments.store.rows import GameResult, ScheduledGame
+from miai_tournaments.store.store import Store
+
+AGENT = "import miai\nclass Own(miai.RandomAgent):\n    pass\n"
+
+
+class Watcher(Reporter):
+    """Does something after each game."""
+
+    def __init__(self, after: Callable[[], object]) -> None:
+        super().__init__()
+        self._after = after
+
+    def finished(self, game: ScheduledGame, result: GameResult) -> None:
+        """Do it."""
+        self._after()
+
+
+class Run:
+    """A run in this process, and what it says."""
+
+    def __init__(self, base: Path, *players: Any, rounds: int = 1, **sections: Any) -> None:
+        self.config, self.folder, self.said = base / "x.toml", base / "out", list[str]()
+        text = config_text(*players, tournament={"rounds": rounds}, **sections)
+        if "format" in sections:  # which has its own number
+            text = text.replace(f"rounds = {rounds}\n", "", 1)
+        self.config.write_text(text)
+
+    def play(self, *settings: str, after: Callable[[], object] = lambda: None) -> None:
+        """Begin or extend it."""
+        tournament = load_tournament(self.config, list(settings))
+        play_tournament(tournament, self.folder, self.options(after))
+
+    def resume(self) -> None:
+        """Resume it."""
+        resume_tournament(self.folder, self.options())
+
+    def options(self, after: Callable[[], object] = lambda: None) -> RunOptions:
+        """Return options of a run in this process."""
+        self.said.clear()
+        return RunOptions(
+            make_reporter=lambda title: Watcher(after),
+            say=self.said.append,
+            executor="serial",
+            records=("jsonl",),
+        )
+
+    def change(self, statement: str) -> None:
+        """Change the store as another program would."""
+        with closing(sqlite3.connect(self.folder / FILE_NAME)) as connection, connection:
+            connection.execute(statement)
+
+
+# -- files that the config names -------------------------------------------------------------------
+
+
+def test_a_run_goes_no_further_with_a_changed_file(tmp_path: Path) -> None:
+    """Neither while it goes on nor in another sitting; what killed workers leave goes with it."""
+    file = tmp_path / "own.py"
+    file.write_text(AGENT)
+    players = (player("own", f"{file}:Own"), player("ann"))
+    run = Run(tmp_path, *players, limits={"isolation": "process"})
+    left = run.folder / "logs" / ".running-1" / "own.log"
+
+    def change() -> None:
+        left.parent.mkdir(parents=True, exist_ok=True)
+        left.touch()
+        file.write_text(AGENT + "# weaker\n")
+
+    with pytest.raises(StoreError, match=rf"{file} changed since .*restore the file and resume"):
+        run.play("rounds=20", after=change)
+    assert not left.parent.exists()
+    played = read_status(run.folder).counts["done"]
+    assert 0 < played < 40
+    with pytest.raises(StoreError, match=f"{file} changed"):
+        run.resume()
+    assert read_status(run.folder).counts["done"] == played
+    file.write_text(AGENT)
+    run.resume()
+    assert read_status(run.folder).counts["done"] == 40
+
+
+def test_named_files_are_found_and_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Programs by path or name, arguments beside ``cwd``, files of tables, links and folders."""
+    for name in ("bin/engine", "bots/bot.py", "bots/w.bin", "net/1", "book", "other", "net2/1"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("text")
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "link").symlink_to("book")
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin")
+    monkeypatch.chdir(tmp_path)
+    command = ["engine", "bot.py", "--weights=w.bin"]
+    run = Run(
+        tmp_path,
+        player("a", "program", command=command, cwd="bots"),
+        player("b", "program", command=[sys.executable, "link", "net/", "net2"], cwd="."),
+    )
+    made = load_tournament(run.config, [])
+    paths = named_files(made.config, made.players, made.game, run.config, run.folder)
+    assert paths.pop(sys.executable)
+    assert set(paths) == {"engine", "bots/bot.py", "bots/w.bin", "link", "net/"}
+    look = partial(NamedFiles, paths, run=run.folder)
+    facts = look({}).facts
+    (tmp_path / "bots/bot.py").touch()  # of the same content
+    look(facts)
+
+    def point_elsewhere() -> None:
+        (tmp_path / "link").unlink()
+        (tmp_path / "link").symlink_to("other2")
+        (tmp_path / "other2").write_text("other")
+
+    changes: dict[str, Callable[[], object]] = {
+        "engine": partial(rewrite, tmp_path / "bin/engine"),
+        "link": point_elsewhere,
+        "net/": (tmp_path / "net/2").touch,
+        "bots/w.bin": (tmp_path / "bots/w.bin").unlink,
+    }
+    for name, change in changes.items():
+        change()
+        with pytest.raises(StoreError, match=rf": {name} changed since"):
+            look(facts)
+        facts = look({}).facts
+
+
+def rewrite(path: Path) -> None:
+    """Change a file, but neither its size nor its time."""
+    before = path.stat()
+    path.write_text("TEXT")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+# -- the level of isolation ------------------------------------------------------------------------
+
+
+def test_the_level_of_isolation_does_not_change_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if reason := sandbox_hindrance():
+        pytest.skip(reason)
+    run = Run(tmp_path, player("ann"), player("bob"))
+
+    def levels() -> str:
+        with Store.read(run.folder) as store:
+            return store.info().isolation()
+
+    run.play("limits.isolation=process")
+    run.play("rounds=2")
+    assert levels() == "process"
+    assert any("not in sandboxes" in line for line in run.said)
+    run.play("rounds=3", "limits.isolation=sandbox")
+    assert "agents were isolated at the level process so far" in run.said
+    assert levels() == "sandbox"
+    for module in ("config.schema", "running.tournament_run", "running.start"):
+        monkeypatch.setattr(f"miai_tournaments.{module}.sandbox_hindrance", lambda: "bwrap is gone")
+    with pytest.raises(ConfigError, match=r"ran in sandboxes so far, and bwrap is gone; install"):
+        run.play("rounds=4")
+
+
+# -- folders of others -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run of six games, of which no test changes anything."""
+    run = Run(tmp_path_factory.mktemp("finished"), *RANDOMS)
+    run.play()
+    return run
+
+
+@pytest.fixture
+def copied(finished: Run, tmp_path: Path) -> Run:
+    """A copy of the finished run."""
+    run = Run(tmp_path, *RANDOMS)
+    shutil.copytree(finished.folder, run.folder)
+    return run
+
+
+@pytest.mark.parametrize(
+    "name", ["lock", "records", "logs", "report", FILE_NAME, f"{FILE_NAME}-wal", "store.json"]
+)
+def test_a_link_in_the_folder_of_a_run_leads_nowhere(copied: Run, name: str) -> None:
+    path, victim = copied.folder / name, copied.folder.parent / "victim"
+    if path.is_dir():
+        path.rename(victim)
+    elif path.exists():
+        shutil.copy(path, victim)
+        path.unlink()
+    else:
+        victim.write_text("mine")
+    if not victim.is_dir():
+        before = victim.read_bytes()
+    path.symlink_to(victim)
+    uses: tuple[Callable[[], object], ...] = (
+        copied.resume,
+        partial(copied.play, "rounds=2"),
+        partial(read_status, copied.folder),
+        locked(copied.folder).__enter__,
+    )
+    for use in uses:
+        with pytest.raises(StoreError, match=rf"{path}: is not miai's .*; remove it"):
+            use()
+    assert victim.is_dir() or victim.read_bytes() == before
+
+
+def test_a_journal_beside_a_store_is_not_replayed(copied: Run) -> None:
+    """SQLite would write pages of it to the store, and remove files that it names."""
+    journal = copied.folder / f"{FILE_NAME}-journal"
+    journal.write_bytes(bytes(512))
+    with pytest.raises(StoreError, match=rf"{journal}: is not miai's .*; remove it"):
+        copied.resume()
+
+
+# -- rows that are gone ----------------------------------------------------------------------------
+
+
+def test_a_run_that_grows_as_it_is_played_misses_no_game(tmp_path: Path) -> None:
+    run = Run(tmp_path, *RANDOMS, player("dan"), format={"name": "swiss", "rounds": 2})
+    run.play()
+    assert read_status(run.folder).gaps == ()
+    lost = "game_id = (SELECT max(game_id) FROM games WHERE round = 2)"
+    before = games_of(run.folder)
+    for table in ("records", "games"):
+        run.change(f"DELETE FROM {table} WHERE {lost}")
+    assert read_status(run.folder).gaps == ("1 game missing in the store: resume to play them",)
+    run.resume()
+    assert (games_of(run.folder), read_status(run.folder).gaps) == (before, ())
+
+
+def test_games_that_are_gone_are_missed_and_played_again(finished: Run, copied: Run) -> None:
+    for table in ("records", "games"):
+        copied.change(f"DELETE FROM {table} WHERE game_id IN ('ann~bob~0001a', 'bob~cid~0001b')")
+    line = "2 games missing in the store: resume to play them"
+    assert f"4 of 6 games are done\n{line}" in read_status(copied.folder).to_text()
+    with Store.read(copied.folder) as store:
+        for details in (False, True):
+            text = build_report(store, details=details).to_text(200)
+            assert f"4 of 6 games done; {line}" in text
+    copied.resume()
+    assert line in copied.said
+    assert games_of(copied.folder) == games_of(finished.folder)
+    assert read_status(copied.folder).gaps == ()
+
+
+def test_records_that_are_gone_are_named(copied: Run) -> None:
+    copied.change("DELETE FROM records WHERE game_id = 'ann~bob~0001a'")
+    line = "no record in the store of finished games: ann~bob~0001a"
+    assert line in read_status(copied.folder).to_text()
+    with Store.read(copied.folder) as store:
+        assert line in build_report(store).to_text(200)
+    copied.resume()
+    assert line in copied.said
+
+
+# -- stores that are cut short ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", ["", "-wal"])
+def test_a_store_cut_short_goes_on_or_says_what_to_do(copied: Run, suffix: str) -> None:
+    """As a full disk leaves it when it is copied, or written by a system that dies."""
+    with closing(sqlite3.connect(copied.folder / FILE_NAME)) as connection:
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        connection.execute("UPDATE games SET void_count = 1")
+        connection.commit()
+        files = {path: path.read_bytes() for path in copied.folder.glob(f"{FILE_NAME}*")}
+    cut = copied.folder / f"{FILE_NAME}{suffix}"
+    size = len(files[cut])
+    for length in {0, 1, 99, 100, size // 2, size - 4096, size - 1}:
+        for path, data in files.items():
+            path.write_bytes(data[:length] if path == cut else data)
+        for use in (copied.resume, partial(read_status, copied.folder)):
+            if suffix:
+                use()
+                continue
+            remedy = "remove .* and begin again" if length < 100 else "begin a new run in another"
+            with pytest.raises(
+                StoreError, match=f"^{cut}: .*; restore .* from a copy, or {remedy}"
+            ):
+                use()
