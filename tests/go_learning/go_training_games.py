@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from string import Template
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,37 +50,10 @@ def write_games(folder: Path, count: int = 60) -> Path:
     return folder
 
 
-SUPERVISED = """
-[data]
-sources = ["{games}"]
-size = 5
-min_moves = 4
-validation = 0.2
-test = 0.0
-
-[encoder]
-name = "zero"
-
-[network]
-name = "tower"
-parameters = {{ height = 1, width = 8 }}
-
-[optimiser]
-method = "{method}"
-rate = {rate}
-warm_steps = 4
-batch = 32
-
-[run]
-steps = {steps}
-seed = 3
-threads = 1
-average = 0.9
-checkpoint_every = 5
-measure_every = 10
-log_every = 5
-licence = "CC0-1.0"
-"""
+def config_text(name: str, **values: object) -> str:
+    """Return the text of a file in the folder ``configs``, with its $names filled in."""
+    path = Path(__file__).parent / "configs" / f"{name}.toml"
+    return Template(path.read_text("utf-8")).substitute(values)
 
 
 def supervised_config(
@@ -89,7 +63,7 @@ def supervised_config(
     if not games.exists():
         write_games(games)
     path = folder / f"sl-{method}-{steps}.toml"
-    text = SUPERVISED.format(games=games, method=method, rate=rate, steps=steps)
+    text = config_text("supervised", games=games, method=method, rate=rate, steps=steps)
     path.write_text(text, encoding="utf-8")
     return path
 

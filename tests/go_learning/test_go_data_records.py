@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 from tests.go_learning.go_commands import run
+from tests.go_learning.go_training_games import config_text
 
 from miai.errors import RecordError
 from miai.record_reader import read_record
@@ -22,39 +23,13 @@ from miai_go.learning.data.stored_games import UNKNOWN, StoredGame
 from miai_tournaments.api import run_tournament
 
 _VISITS = TypeAdapter(list[tuple[int, int]])
-CONFIG = """
-[tournament]
-name = "agents"
-seed = 7
-rounds = 1
-[game]
-name = "go"
-board_size = 7
-komi = 7.0
-suicide = false
-[openings]
-random_plies = 2
-[[players]]
-name = "tree"
-agent = "mcts"
-simulations = 30
-[[players]]
-name = "random"
-agent = "fast-random"
-[[players]]
-name = "gumbel"
-agent = "alphazero"
-weights = "policy-7-13"
-search = "gumbel"
-simulations = 8
-"""
 
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of three players, whose games were imported to ``set``."""
     folder = tmp_path_factory.mktemp("agents")
-    (folder / "agents.toml").write_text(CONFIG)
+    (folder / "agents.toml").write_text(config_text("agents"))
     records = ('run.records=["jsonl", "sgf"]',)
     run_tournament(folder / "agents.toml", folder / "run", overrides=records, executor="serial")
     run("data", "import", folder / "run" / "records", "--out", folder / "set", "--size", "7")

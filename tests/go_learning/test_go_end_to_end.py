@@ -16,7 +16,7 @@ pytest.importorskip("torch")
 
 import torch
 from tests.go_learning.go_networks_small import write_tower
-from tests.go_learning.go_training_games import SIZE, Interrupting
+from tests.go_learning.go_training_games import SIZE, Interrupting, config_text
 from tests.whole_texts import assert_expected
 
 import miai
@@ -32,100 +32,6 @@ from miai_go.learning.training.zero_config import ZeroConfig
 from miai_go.nets.network import WeightsHeader
 
 torch.set_num_threads(1)
-
-REINFORCE = """
-[game]
-size = 5
-komi = 0.5
-max_moves = 20
-games = 4
-rounds = 3
-[pool]
-every = 1
-[match]
-every = 3
-games = 2
-[encoder]
-name = "zero"
-[network]
-name = "tower"
-parameters = {{ height = 1, width = 8 }}
-start = "{start}"
-[optimiser]
-rate = 0.01
-warm_steps = 2
-batch = 64
-[run]
-steps = 100
-seed = 5
-threads = 1
-"""
-
-VALUE = """
-[game]
-policy = "{policy}"
-player = "{player}"
-size = 5
-komi = 7.5
-max_moves = 20
-games = 12
-batch = 8
-last_random = 4
-validation = 0.3
-[encoder]
-name = "zero"
-[network]
-name = "tower"
-parameters = {{ height = 1, width = 8 }}
-start = "{policy}"
-[optimiser]
-rate = 0.02
-warm_steps = 2
-batch = 16
-[loss]
-policy = 0.0
-[run]
-steps = 10
-seed = 5
-threads = 1
-"""
-
-ZERO = """
-[game]
-size = 5
-komi = 0.5
-max_moves = 16
-[search]
-simulations = 4
-considered = 2
-[selfplay]
-rounds = 3
-games = 4
-groups = 2
-at_once = 2
-[replay]
-rounds = 2
-root_share = 0.5
-[ladder]
-every = 1
-games = 2
-simulations = 2
-[encoder]
-name = "zero"
-parameters = { history = 1 }
-[network]
-name = "tower"
-parameters = { height = 1, width = 8, ownership = true, score = true }
-[optimiser]
-rate = 0.05
-warm_steps = 2
-batch = 32
-[run]
-steps = 12
-seed = 2
-threads = 1
-average = 0.9
-"""
 
 
 def written(path: Path, text: str) -> Path:
@@ -147,7 +53,7 @@ def assert_notes(name: str, printed: str, folder: Path) -> None:
 
 def test_from_policies_to_play(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     policy = write_tower(tmp_path / "policy.safetensors", SIZE, {})
-    config = written(tmp_path / "rl.toml", REINFORCE.format(start=policy))
+    config = written(tmp_path / "rl.toml", config_text("reinforce", start=policy))
     train_rl(config, tmp_path / "rl")
     assert_notes("rl", "".join(capsys.readouterr()), tmp_path)
     reinforced = tmp_path / "rl" / "checkpoints" / "step-000000003" / "weights.safetensors"
@@ -155,7 +61,9 @@ def test_from_policies_to_play(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert header.history[-1].data == "games of its own, 4 a round"
     assert (header.history[-1].steps, header.history[-1].seed, header.komi) == (3, 5, (0.5, 0.5))
 
-    config = written(tmp_path / "value.toml", VALUE.format(policy=policy, player=reinforced))
+    config = written(
+        tmp_path / "value.toml", config_text("value", policy=policy, player=reinforced)
+    )
     train_value(config, tmp_path / "value")
     assert_notes("value", "".join(capsys.readouterr()), tmp_path)
     valued = tmp_path / "value" / "checkpoints" / "step-000000010" / "weights.safetensors"
@@ -176,7 +84,7 @@ def test_from_policies_to_play(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 
 def zero_plan(folder: Path, *settings: str) -> TrainingPlan[ZeroConfig]:
-    config = written(folder / "zero.toml", ZERO)
+    config = written(folder / "zero.toml", config_text("zero"))
     out = folder / ("run" + "".join(c for c in "".join(settings) if c.isalnum()))
     return load_plan(config, ZeroConfig, command="train zero", assignments=settings, out=out)
 
@@ -276,7 +184,7 @@ def test_a_gate_keeps_weights_that_do_not_win_from_playing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The second round wins the gate, and loses the ladder that is played without openings."""
-    config, run = written(tmp_path / "zero.toml", ZERO), tmp_path / "run"
+    config, run = written(tmp_path / "zero.toml", config_text("zero")), tmp_path / "run"
     settings = ["gate.games=2", "gate.score=1.0", "search.method='puct'", "run.seed=3"]
     settings += ["resign.below=-0.1", "resign.hold_out=0.5"]
     for rounds in (1, 3):

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.go_learning.go_training_games import rollout_games, write_games
-from tests.go_learning.test_go_end_to_end import ZERO
+from tests.go_learning.go_training_games import config_text, rollout_games, write_games
 
 from miai_go.errors import DataError, TrainingError
 from miai_go.learning.data.shards import ShardWriter
@@ -25,7 +24,7 @@ from miai_go.nets.torch_oracle import TorchOracle
 
 def plan_of(folder: Path, games: Path, *, share: float = 0.25) -> TrainingPlan[ZeroConfig]:
     config, given = folder / "zero.toml", f"recorded.sources=['{games}']"
-    config.write_text(ZERO)
+    config.write_text(config_text("zero"))
     small = ("search.simulations=4", "selfplay.rounds=2", "selfplay.games=4", "ladder.every=0")
     recorded = (given, f"recorded.share={share}", "recorded.validation=0.2", "recorded.test=0.0")
     settings = (*small, *recorded, "network.parameters={height=1,width=8}", "run.steps=8")

@@ -22,7 +22,7 @@ from tests.go_learning.go_sizes_small import (
     small_weights,
     write_sets,
 )
-from tests.go_learning.go_training_games import Interrupting
+from tests.go_learning.go_training_games import Interrupting, config_text
 from tests.go_learning.test_go_training import train
 
 from miai.errors import ConfigError, ParameterError, WeightsError
@@ -234,41 +234,10 @@ def test_sgf_of_several_sizes_is_imported(tmp_path: Path) -> None:
 # Lessons
 
 
-CONFIG = """
-[data]
-sources = ["{games}"]
-size = [5, 7, 6]
-validation = 0.25
-test = 0.0
-root_share = 0.5
-
-[encoder]
-name = "zero"
-
-[network]
-name = "tower"
-parameters = {{ height = 1, width = 8, value = "pooled", ownership = true, score = true }}
-
-[optimiser]
-rate = 0.05
-warm_steps = 2
-batch = 16
-
-[run]
-steps = 20
-seed = 3
-threads = 1
-average = 0.9
-checkpoint_every = 10
-measure_every = 10
-log_every = 5
-"""
-
-
 def config_of(folder: Path) -> Path:
     path = folder / "sizes.toml"
     games = write_sets(folder / "games", *SIZES)
-    path.write_text(CONFIG.format(games=games), encoding="utf-8")
+    path.write_text(config_text("sizes", games=games), encoding="utf-8")
     return path
 
 
