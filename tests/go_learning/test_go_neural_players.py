@@ -22,7 +22,7 @@ from miai.search.protocol import ClockedSearch, Search
 from miai.testing import check_agent
 from miai.values import ValueUnit
 from miai_go.nets.encoder import positions_of
-from miai_go.nets.inference import load_oracle
+from miai_go.nets.inference import Ensemble, load_oracle
 from miai_go.nets.network import WeightsHeader
 from miai_go.rules.board import KoRule
 from miai_go.rules.chains import fills_eye
@@ -195,7 +195,7 @@ def test_dead_stones_are_the_games_business() -> None:
 
 def test_a_policy_player_plays_what_its_network_says(folder: Path) -> None:
     game = go(board_size=5, rules="chinese")
-    oracle = load_oracle(write(folder, 5), precision="fp32")
+    oracle = Ensemble(load_oracle(write(folder, 5), precision="fp32"))
     greedy = search_of("policy", game, folder)
     rng = np.random.default_rng(3)
     for moves in range(0, 24, 3):

@@ -142,7 +142,7 @@ def test_a_network_without_owners_sees_any_komi(tmp_path: Path) -> None:
 
 def test_the_policy_player_values_the_komi_of_the_game(tmp_path: Path) -> None:
     path = write(tmp_path / "weights.safetensors", komi=True)
-    oracle = load_oracle(path, precision="fp32")
+    oracle = Ensemble(load_oracle(path, precision="fp32"))
     for komi in (7, 20.5, -2):
         state = state_at("C3 D3", komi=komi)
         player = PolicyPlayer(

@@ -21,7 +21,7 @@ from miai.search.protocol import SearchResult
 from miai.values import ValueUnit
 from miai_go.nets.encoder import positions_of, trail_of
 from miai_go.nets.network import same_weights
-from miai_go.nets.oracle import Oracle, warn_of_komi
+from miai_go.nets.oracle import NetworkOracle, Oracle, warn_of_komi
 from miai_go.nets.patterns import PatternPolicy
 from miai_go.rules.board import KoRule
 from miai_go.rules.chains import fills_eye
@@ -266,7 +266,7 @@ class ForestSearch(TreeSearch):
         return [[a, round(float(priors[a]), 4)] for a in order if priors[a] > 0]
 
 
-def open_oracle(weights: Path, parameters: NetworkParameters, *, size: int) -> Oracle:
+def open_oracle(weights: Path, parameters: NetworkParameters, *, size: int) -> NetworkOracle:
     """Open a network.
 
     Raises `WeightsError` if the weights cannot be read or are not for this size of board, and as
@@ -366,19 +366,19 @@ def _rollout_policy(name: str, size: int) -> PatternPolicy | None:
 class PolicyPlayer:
     """Plays a policy network's most likely move, or draws a move by its probabilities.
 
-    It never fills an own eye, and does not pass if that ends and loses the game.
+    It never fills an own eye, and does not pass if that ends and loses the game. Answers are
+    averaged over the symmetric copies of a position, which pays where each move has one.
+
+    Attributes:
+      oracle: the network; None before it is loaded.
     """
 
     def __init__(self, game: GoGame, parameters: PolicyParameters | None = None) -> None:
         self.game = game
         self.parameters = parameters or PolicyParameters()
+        self.oracle: Oracle | None = None
         self._valuer: NetworkValuer | None = None  # before it is loaded
         self._rng = np.random.default_rng(0)
-
-    @property
-    def oracle(self) -> Oracle | None:
-        """The network; None before it is loaded."""
-        return None if self._valuer is None else self._valuer.policy
 
     def new_game(self, seed: int) -> None:
         """Seed the randomness, load the network and let it answer once."""
@@ -415,12 +415,15 @@ class PolicyPlayer:
     def _ask(self, state: GoState) -> tuple[NDArray[np.float64], float | None]:
         """Return the logits (size * size + 1,) and the value for the player to move."""
         if self._valuer is None:
+            from miai_go.nets.inference import Ensemble
+
             size, own = self.game.size, self.parameters
             path = find_weights(own.weights, size=size)
             oracle = open_oracle(path, own.network, size=size)
             if not oracle.has_policy:
                 raise WeightsError("policy: these weights have no policy head; choose others")
-            self._valuer = NetworkValuer(oracle, oracle if oracle.has_value else None)
+            self.oracle, copies = oracle, Ensemble(oracle)
+            self._valuer = NetworkValuer(copies, copies if oracle.has_value else None)
             warn_of_komi(self._valuer.value, self.game.white_bonus)
         logits, values = self._valuer.value_leaves(positions_of([state]))
         value = None if self._valuer.value is None else float(values[0])
