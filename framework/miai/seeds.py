@@ -13,6 +13,7 @@ SEED_BITS = 128
 """Bits of the seed of a whole run; one that is drawn cannot be found by trial."""
 
 _DOMAIN = "miai.seed/1"
+_encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def derive_seed(*parts: int | str) -> int:
@@ -25,7 +26,6 @@ def derive_seed(*parts: int | str) -> int:
     for part in parts:
         if type(part) not in (int, str):
             raise TypeError(f"a seed derives from integers and texts, not {part!r}")
-    text = json.dumps([_DOMAIN, *parts], separators=(",", ":"))
-    digest = hashlib.sha256(text.encode("ascii")).digest()
+    digest = hashlib.sha256(_encode([_DOMAIN, *parts]).encode("ascii")).digest()
     # 63 bits fit into a signed integer of 64, such as those of databases.
     return int.from_bytes(digest[:8], "big") >> 1

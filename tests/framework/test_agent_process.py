@@ -321,6 +321,18 @@ def test_each_process_has_a_temporary_folder_that_goes_with_it(
     assert Path(tempfile.gettempdir()).is_dir()
 
 
+def test_another_player_of_a_process_gets_a_new_agent_and_no_files(make_seat: MakeSeat) -> None:
+    seat = make_seat("unruly", name="one")
+    folder, pid = Path(whereabouts(seat)["temporary"]), seat.pid
+    (folder / "deep").mkdir()
+    (folder / "deep" / "note").write_text("of one")
+    seat.serve("two", {"when": "end"})
+    assert play_against(seat, seed=7).players[1].name == "two"
+    assert (list(folder.iterdir()), seat.pid) == ([], pid)
+    record = play_against(seat, seed=fatal("raise"))
+    assert record.termination is Termination.TERMINAL, "it raised at the end of the game, as told"
+
+
 @pytest.mark.skipif(not landlock_version(), reason="the kernel has no such Landlock")
 def test_hidden_folders_cannot_be_read(unruly: None, tmp_path: Path) -> None:
     """Of the run's folder and of other agents an agent sees no more than names."""

@@ -6,15 +6,21 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import psutil
+import pytest
 
+import miai
+from miai.process.agent_process import AgentProcess
 from miai.process.workers import WorkerPool
+from miai.record_reader import read_record
 from miai_tournaments.running.start import make_executor
 from miai_tournaments.workers.executor import GAME_WORKER, Executor, PooledExecutor, Workload
 from miai_tournaments.workers.jobs import GameJob, JobOutcome, Setup
+from miai_tournaments.workers.seats import SeatPool
 
 SETUP = Setup(
     game="tic_tac_toe",
@@ -70,8 +76,8 @@ def processes(
         yield ProcessExecutor(pool)
 
 
-def serial() -> AbstractContextManager[Executor]:
-    return make_executor("serial", Workload(setup=SETUP, workers=1, on_output=SAID.append))
+def serial(setup: Setup = SETUP) -> AbstractContextManager[Executor]:
+    return make_executor("serial", Workload(setup=setup, workers=1, on_output=SAID.append))
 
 
 def perform(executor: Executor, jobs: list[GameJob]) -> dict[str, JobOutcome]:
@@ -105,21 +111,79 @@ def test_a_game_exception_is_not_a_result(children_find_mischief: None, flag: Pa
         assert perform(executor, [job(1)])["g1"].result is not None
 
 
-def test_agents_stay_warm_up_to_a_number() -> None:
+def test_agents_stay_warm_up_to_a_number_and_players_alike_share_them() -> None:
+    many: dict[str, Any] = {f"r{n}": ("random", {}) for n in range(60)}
+
     def agents() -> set[int]:
         (worker,) = executor.pids
         return {p.pid for p in psutil.Process(worker).children(recursive=True)}
 
-    with processes(replace(SETUP, warm_agents=2), workers=1) as executor:
+    setup = replace(SETUP, agents={**SETUP.agents, **many}, warm_agents=2)
+    with processes(setup, workers=1) as executor:
         perform(executor, [job(1)])
         first = agents()
-        perform(executor, [job(2), job(3)])
-        assert agents() == first
         assert len(first) == 2
+        pairs = list(combinations(many, 2))[::60]
+        outcomes = perform(executor, [job(n, *pair) for n, pair in enumerate(pairs[:30])])
+        assert agents() == first, "thirty games started no process"
+        for number, pair in enumerate(pairs[:30]):
+            assert f'"{pair[1]}"' in outcomes[f"g{number}"].record
         perform(executor, [job(4, "ann", "deep")])
         assert len(last := agents()) == 2
         assert last != first
     assert not any(map(psutil.pid_exists, last))
+
+
+def seats_of(pool: SeatPool, *names: str, game: str = "tic_tac_toe", **given: Any) -> list[Any]:
+    return pool.seats(names, miai.load_game(game, **given), given)
+
+
+def test_who_shares_a_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    agents: dict[str, Any] = {f"d{n}": ("mcts", {"simulations": n}) for n in range(1, 7)}
+    agents |= {f"r{n}": ("random", {}) for n in range(4)}
+    agents["t"] = ("mcts", {"simulations": 1, "threads": 2})
+    agents["u"] = ("mcts", {"simulations": 1, "evaluator": {"name": "zero"}})
+    own = ("file", {"path": str(tmp_path / "a.py"), "class": "A"})
+    setup = replace(SETUP, agents={**agents, "x": own, "y": own}, warm_agents=4)
+    pool = SeatPool(setup)
+    one, two = seats_of(pool, "r0", "r1")
+    assert one is not two
+    assert {*map(id, seats_of(pool, "r2", "r3"))} == {id(one), id(two)}
+    kept = [*seats_of(pool, "d1", "d2")]  # not alike: each has its own while there is room
+    assert len({*map(id, (one, two, *kept))}) == 4
+    assert seats_of(pool, "d2", "d1") == kept[::-1]
+    assert seats_of(pool, "d3", "d4") == kept[::-1], "the least recently used first"
+    assert [(seat.name, seat.parameters["simulations"]) for seat in kept] == [("d4", 4), ("d3", 3)]
+    for others in (("t", "u"), ("x", "y")):
+        assert not {*map(id, seats_of(pool, *others))} & {*map(id, (one, two, *kept))}
+    monkeypatch.setattr("miai_tournaments.workers.seats.free_memory", lambda: -1)
+    game = seats_of(pool, "x", "y")
+    assert seats_of(pool, "y", "r0")[0] is game[1]
+    assert seats_of(pool, "y", "x")[1] is not game[0], "without memory no idle one is kept"
+
+
+def test_with_chance_a_process_serves_one_game_of_a_block() -> None:
+    agents: dict[str, Any] = {name: ("random", {}) for name in ("ann", "bob", "cid")}
+    pool = SeatPool(replace(SETUP, game="pig", agents=agents, warm_agents=40))
+    for _ in range(2):
+        block = (("ann", "bob", "cid"), ("bob", "cid", "ann"), ("cid", "ann", "bob"))
+        games = [seats_of(pool, *names, game="pig", players=3) for names in block]
+        assert len({id(seat) for seats in games for seat in seats}) == 9
+
+
+def test_without_isolation_agents_live_in_the_worker(tmp_path: Path) -> None:
+    own = ("file", {"path": str(tmp_path / "a.py"), "class": "A"})
+    agents: dict[str, Any] = {"ann": ("random", {}), "bob": ("mcts", {"simulations": 9}), "x": own}
+    setup = replace(SETUP, agents=agents, limits={"isolation": "none"})
+    assert isinstance(seats_of(SeatPool(setup), "ann", "x")[1], AgentProcess)
+    records = []
+    for each in (setup, replace(setup, limits=SETUP.limits)):
+        with serial(each) as executor:
+            before = psutil.Process().children()
+            records.append(read_record(perform(executor, [job(1)])["g1"].record))
+            assert len(psutil.Process().children()) - len(before) == 2 * (each is not setup)
+    assert [m.action for m in records[0].moves] == [m.action for m in records[1].moves]
+    assert [record.tags["isolation"] for record in records] == ["none", "process"]
 
 
 def test_only_agents_that_log_leave_a_folder(children_find_mischief: None, tmp_path: Path) -> None:

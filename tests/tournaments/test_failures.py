@@ -4,122 +4,52 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from tests.tournaments.support import RANDOMS, config_text, player, rule, tournament
 
-from miai.errors import AgentUnavailableError, ConfigError, MiaiError
 from miai.record import GameRecord, MoveRecord, PlayerRecord, Termination
-from miai_tournaments.config.load import Tournament, load_tournament
-from miai_tournaments.running import check
+from miai_tournaments.config.load import load_tournament
 from miai_tournaments.running.check import check_players
 from miai_tournaments.running.tournament_run import judge
-from miai_tournaments.store.rows import GameResult, PlayerRow
+from miai_tournaments.store.rows import GameResult
 from miai_tournaments.workers.game_runner import summary
 from miai_tournaments.workers.jobs import JobOutcome
 
+INSIDE: Final = {"isolation": "none"}
 
-@pytest.mark.slow
+
 def test_check_reports_the_errors_of_every_player(tmp_path: Path, mischief: dict[str, str]) -> None:
     players = (
-        player("good", "mischief"),
+        player("good", "mischief", way="print"),
         player("lost", "mischief", way="absent"),
-        player("bad", "mischief", way="raise"),
+        player("bad", "mischief", way="illegal"),
+        player("gone", "mischief", way="resign"),
+        player("like-bad", "mischief", way="illegal"),
     )
     config = tmp_path / "x.toml"
-    config.write_text(config_text(*players))
+    config.write_text(config_text(*players, limits=INSIDE))
     done = tournament("check", config, env=mischief, status=2)
-    assert re.search(r"^good: plays \(\d", done.stdout)
-    one, two = done.stderr.removeprefix("miai: ").splitlines()
-    assert one.startswith(f"{config}: players[1] (lost): ")
-    assert "is missing; install it" in one
-    assert two.startswith(f"{config}: players[2] (bad): crash: ")
-
-
-@pytest.fixture
-def unplayed(monkeypatch: pytest.MonkeyPatch) -> dict[str, str | None]:
-    """What is found wrong with each player that is checked, in place of its game."""
-    problems: dict[str, str | None] = {"ann": None, "bob": None, "cid": None}
-
-    def problem(tournament: Tournament, player: PlayerRow, logs: Path) -> str | None:
-        warned = "neural.py:1: PluginWarning: no komi\n" if player.name == "ann" else ""
-        for side in ("x", "o"):
-            (logs / f"{side}.log").write_text(f"hello\n{warned}")
-        return problems[player.name]
-
-    monkeypatch.setattr(check, "_problem", problem)
-    monkeypatch.setattr("time.monotonic", lambda: 3.0)
-    return problems
-
-
-def test_a_check_names_every_player_that_does_not_play(
-    tmp_path: Path, unplayed: dict[str, str | None]
-) -> None:
-    (tmp_path / "x.toml").write_text(config_text(*RANDOMS))
-    unplayed |= {"bob": "agent 'bob': is missing", "cid": "crash: it ended"}
-    shown: list[str] = []
-    with pytest.raises(ConfigError) as caught:
-        check_players(load_tournament(tmp_path / "x.toml"), show=shown.append)
-    assert shown == ["ann: no komi", "ann: plays (0.0 s)"]
-    assert str(caught.value).splitlines() == [
-        f"{tmp_path}/x.toml: players[1] (bob): is missing",
-        f"{tmp_path}/x.toml: players[2] (cid): crash: it ended",
+    assert re.fullmatch(r"good: no komi\ngood: plays \(\d.*\ngone: plays \(\d.*\n", done.stdout)
+    assert done.stderr.splitlines()[-2:] == [
+        f"miai: {config}: players[1] (lost): the engine 'mischief' is missing; install it",
+        f"{config}: players[2] (bad) and 1 like it: illegal-action: action 999 (the game has "
+        "actions 0 to 8) is not legal at ply 2",
     ]
 
 
-@pytest.mark.parametrize(
-    ("termination", "losers", "problem"),
-    [
-        (Termination.TERMINAL, (1,), None),
-        (Termination.MOVE_LIMIT, (), None),
-        (Termination.RESIGNATION, (0,), None),
-        (Termination.CRASH, (0, 1), "crash: it ended"),
-        (Termination.ADJUDICATION, (), "adjudication: crash: it ended; so did the other"),
-        (AgentUnavailableError("is missing"), (), "is missing"),
-        (MiaiError("no rules"), (), "the game failed: no rules"),
-    ],
-)
-def test_the_game_of_a_checked_player_tells_what_is_wrong(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    termination: Termination | MiaiError,
-    losers: tuple[int, ...],
-    problem: str | None,
-) -> None:
-    asked: list[str] = []
-
-    def seat(*given: object, name: str, **more: object) -> object:
-        return SimpleNamespace(start=lambda: asked.append(name), kill=lambda: asked.append("-"))
-
-    def play(game: object, seats: list[object], **options: Any) -> object:
-        assert (len(seats), options["seed"], options["move_limit"]) == (2, 3, 4)
-        if isinstance(termination, MiaiError):
-            raise termination
-        detail = "crash: it ended; so did the other"
-        return SimpleNamespace(termination=termination, losers=losers, detail=detail)
-
-    monkeypatch.setattr(check, "AgentProcess", seat)
-    monkeypatch.setattr(check, "play_game", play)
-    (tmp_path / "x.toml").write_text(config_text(*RANDOMS))
-    loaded = load_tournament(tmp_path / "x.toml")
-    assert check._problem(loaded, loaded.players[1], tmp_path) == problem
-    assert asked == ["bob", "bob", "-", "-"]
-
-
-@pytest.mark.usefixtures("unplayed")
 def test_a_check_tells_what_may_end_games_and_what_agents_may_guess(tmp_path: Path) -> None:
     config = tmp_path / "x.toml"
 
     def shown(*more: str, seed: int = 3, **sections: Any) -> list[str]:
-        text = config_text(*RANDOMS, tournament={"seed": seed}, **sections)
+        text = config_text(*RANDOMS, tournament={"seed": seed}, limits=INSIDE, **sections)
         config.write_text("".join((text, *more)))
         lines: list[str] = []
         check_players(load_tournament(config), show=lines.append)
-        assert lines[1:4] == [f"{name}: plays (0.0 s)" for name in ("ann", "bob", "cid")]
+        assert lines[0].startswith("ann and 2 like it: plays (0.")
         assert lines[-1] == f"{config}: 3 players, 12 games, all is well"
-        return lines[4:-1]
+        return lines[1:-1]
 
     pig = {"name": "pig", "players": 2}
     assert shown() == shown(game=pig, seed=2**80) == []

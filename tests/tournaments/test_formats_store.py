@@ -83,7 +83,7 @@ def test_surplus_games_are_kept_and_count_nowhere(tmp_path: Path) -> None:
         assert store.counts() == {"pending": 2, "running": 0, "done": 0, "void": 0}
         assert [r.status for r in store.surplus()] == ["surplus"] * 2
         assert [r.returns for r in store.surplus()] == [RESULT.returns, ()]
-        assert not {played, open_} & {r.game_id for r in (*store.games(), *store.unfinished())}
+        assert not {played, open_} & {*store.unfinished(), *(r.game_id for r in store.games())}
         assert store.results() == []
         assert store.scores() == {played: RESULT.returns}
         assert store.record(played) == "r"

@@ -113,6 +113,7 @@ class InProcessSeat:
     """
 
     concurrent = False
+    standstill = 0.0  # agent and referee stand still together
 
     def __init__(
         self, player: Agent, *, name: str = "", parameters: Mapping[str, Any] | None = None

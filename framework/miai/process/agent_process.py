@@ -103,6 +103,7 @@ class AgentProcess:
             "agent": agent_name,
             "agent_parameters": to_plain(agent_parameters, what="the agent's parameters"),
         }
+        self._built = False
         self.isolation = Isolation(self.limits.isolation or strongest_isolation())
         self._processors: Processors | None = None
         self._group: ControlGroup | None = None
@@ -128,12 +129,14 @@ class AgentProcess:
         Raises `AgentUnavailableError` if that fails or takes too long, and `WorkerError` if the
         machine cannot start a process, before any code of the agent is loaded.
         """
-        if self._channel is not None and self._channel.is_alive():
+        alive = self.pid is not None
+        if alive and self._built:
             return
-        self.kill()
-        self._launch_confined()
+        if not alive:
+            self.kill()
+            self._launch_confined()
         try:
-            if self._lacks_kernels():
+            if not alive and self._lacks_kernels():
                 # Once confined, the agent cannot write what it compiles.
                 self.kill()
                 self._fill_caches()
@@ -147,6 +150,18 @@ class AgentProcess:
         except AgentError as error:
             raise AgentUnavailableError(str(error)) from None
         self._note_version(answer)
+        self._built = True
+
+    def serve(self, name: str, parameters: Mapping[str, Any]) -> None:
+        """Be the seat of another player of the same agent, in the same process.
+
+        With its next game the old agent is closed, its temporary files are removed, and one with
+        the new parameters is built. They may differ in numbers other than ``threads``.
+        """
+        if name != self.name:
+            self.name, self.parameters, self._built = name, dict(parameters), False
+            plain = to_plain(parameters, what="the agent's parameters")
+            self._hello = {**self._hello, "agent_parameters": plain}
 
     def _lacks_kernels(self) -> bool:
         """Return whether the agent has compiled kernels and nothing has filled their caches."""

@@ -77,6 +77,19 @@ class ControlGroup:
                 time.sleep(0.001)
 
 
+def free_memory() -> int:
+    """Return the bytes that processes can still take, on this machine and in its container."""
+    import psutil
+
+    free = int(psutil.virtual_memory().available)
+    for limit, used in (("memory.max", "anon"), ("memory/memory.limit_in_bytes", "total_rss")):
+        path = _ROOT / limit
+        with contextlib.suppress(OSError, ValueError, KeyError):  # no such file, or no limit
+            lines = path.with_name("memory.stat").read_text().splitlines()
+            free = min(free, int(path.read_text()) - int(dict(map(str.split, lines))[used]))
+    return free
+
+
 def _remove_abandoned(base: Path) -> None:
     """Remove the empty groups of referees that were killed."""
     for folder in base.glob("miai-*-*"):

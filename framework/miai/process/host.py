@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import shutil
 import sys
 import traceback
 from collections.abc import Callable, Mapping
@@ -19,6 +20,7 @@ from miai.process.messages import MessageStream, encode
 
 if TYPE_CHECKING:
     from miai.agent import Agent
+    from miai.game import Game
 
 _MESSAGE_CHARACTERS = 2000
 
@@ -28,6 +30,9 @@ class AgentHost:
 
     def __init__(self, stream: MessageStream) -> None:
         self._stream = stream
+        # As the referee set it: the one that Python chooses may be everybody's.
+        self._scratch = Path(os.environ["TMPDIR"])
+        self._game: Game | None = None
         self._agent: Agent | None = None
         self._plugin_version = ""
         self._failure: Exception | None = None  # while it pondered
@@ -92,7 +97,16 @@ class AgentHost:
         from miai.plugins.versions import component_version
 
         try:
-            game = load_game(message["game"], **message["game_parameters"])
+            if self._agent is not None:  # another player's
+                self._agent.close()
+                self._agent = None
+                for path in self._scratch.glob("*"):
+                    shutil.rmtree(path, ignore_errors=True)  # a folder
+                    with contextlib.suppress(OSError):
+                        path.unlink()
+            if self._game is None:
+                self._game = load_game(message["game"], **message["game_parameters"])
+            game = self._game
             self._agent = make_agent(message["agent"], game, **message["agent_parameters"])
         except AgentError:
             raise

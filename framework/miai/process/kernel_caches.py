@@ -66,18 +66,35 @@ def is_unfilled(game: str, agent: str, parameters: Mapping[str, Any]) -> bool:
     return mark is not None and not mark.exists()
 
 
-def _choices(value: Any) -> Any:
+def choices(value: Any) -> Any:
     """Return plain data without its numbers."""
     if isinstance(value, Mapping):
-        return {str(key): _choices(item) for key, item in value.items()}
+        return {str(key): choices(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_choices(item) for item in value]
+        return [choices(item) for item in value]
     return value if isinstance(value, (str, bool)) else None
 
 
 def _mark(game: str, agent: str, parameters: Mapping[str, Any]) -> Path | None:
     """Return the file that says that the caches are filled; None for untrusted code."""
-    choices = json.dumps(_choices(parameters), sort_keys=True)
+    targets = trusted_code(game, agent)
+    if targets is None:
+        return None
+    chosen = json.dumps(choices(parameters), sort_keys=True)
+    digest = hashlib.sha256(f"{sys.implementation.cache_tag} {game} {agent} {chosen}".encode())
+    for target in sorted(targets):
+        digest.update(_digest(target.partition(".")[0]))
+    own = Path(__file__).parents[1]  # beside the framework's caches, so that both are removed
+    beside = own / "__pycache__" if os.access(own, os.W_OK) else user_cache()
+    return Path(os.environ.get("NUMBA_CACHE_DIR") or beside) / "miai-filled" / digest.hexdigest()
+
+
+def trusted_code(game: str, agent: str) -> set[str] | None:
+    """Return the modules of an agent that is the framework's or of the game's distribution.
+
+    None for all others, and for agents that run a file or a program that their parameters name:
+    code that the referee does not run anyway.
+    """
     registry = plugin_host().registry
     try:
         component = registry.get("agent", agent, game=game)
@@ -90,13 +107,7 @@ def _mark(game: str, agent: str, parameters: Mapping[str, Any]) -> Path | None:
     of_game, of_agent = map(statuses.get, names)
     if of_agent is None or (of_agent.name != BUILT_IN and of_agent != of_game):
         return None
-    targets = {"miai.plugin", of_agent.target, *([of_game.target] if of_game else ())}
-    digest = hashlib.sha256(f"{sys.implementation.cache_tag} {game} {agent} {choices}".encode())
-    for target in sorted(targets):
-        digest.update(_digest(target.partition(".")[0]))
-    own = Path(__file__).parents[1]  # beside the framework's caches, so that both are removed
-    beside = own / "__pycache__" if os.access(own, os.W_OK) else user_cache()
-    return Path(os.environ.get("NUMBA_CACHE_DIR") or beside) / "miai-filled" / digest.hexdigest()
+    return {"miai.plugin", of_agent.target, *([of_game.target] if of_game else ())}
 
 
 @cache

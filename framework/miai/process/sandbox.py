@@ -1,4 +1,6 @@
-"""The two levels at which an agent's process is isolated, and the limits that it has.
+"""The levels at which an agent is isolated, and the limits of its process.
+
+``none``: no process of its own; see `miai.playing.match.InProcessSeat`.
 
 ``process``: a process of its own, killed as a group. On Linux it gives up the rights to act on
 other processes (`miai.process.seccomp`) and to read or change what is hidden from it
@@ -52,8 +54,9 @@ _NAMESPACES: Final = (
 
 
 class Isolation(StrEnum):
-    """How an agent's process is isolated; docs/isolation.md says what each level prevents."""
+    """How an agent is isolated; docs/isolation.md says what each level prevents."""
 
+    NONE = "none"
     PROCESS = "process"
     SANDBOX = "sandbox"
 

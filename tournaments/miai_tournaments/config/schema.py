@@ -303,7 +303,8 @@ class LimitsSection(ConfigSection):
       start_timeout: seconds for an agent to start.
       private: whether to hide the run's folder and other agents' files and to keep yours as they
         are, if the system supports it; without, the level of isolation is ``process``.
-      isolation: ``process`` or ``sandbox`` (default: the strongest that the machine offers).
+      isolation: ``none``, ``process`` or ``sandbox`` (default: the strongest that the machine
+        offers).
       environment: names of environment variables that all agents get, such as the key of a server.
     """
 
@@ -369,7 +370,8 @@ class RunSection(ConfigSection):
       grace: seconds for running games to finish after Ctrl-C.
       game_deadline: seconds after which a worker counts as hung and is killed, and its game is
         void (default: never).
-      warm_agents: maximum number of agents' processes that a worker keeps between games.
+      warm_agents: maximum number of agents' processes that a worker keeps between games, as far as
+        there is memory (default: 128 for all workers together, at least 16 for each).
     """
 
     executor: str = "processes"
@@ -380,7 +382,7 @@ class RunSection(ConfigSection):
     records: tuple[str, ...] = ()
     grace: float = Field(default=10.0, ge=0, le=86_400)
     game_deadline: float | None = Field(default=None, gt=0)
-    warm_agents: int = Field(default=16, ge=2)
+    warm_agents: int | None = Field(default=None, ge=2)
 
     @model_validator(mode="before")
     @classmethod
@@ -391,6 +393,10 @@ class RunSection(ConfigSection):
     def worker_count(self) -> int:
         """Return the number of workers, by default one per available processor."""
         return self.workers or available_processors()
+
+    def warm_count(self) -> int:
+        """Return the number of agents' processes that a worker keeps."""
+        return self.warm_agents or max(16, 128 // self.worker_count())
 
 
 class RunOverrides(ConfigSection):

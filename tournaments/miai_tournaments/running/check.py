@@ -15,7 +15,8 @@ from miai.process.agent_process import AgentProcess
 from miai.record import Termination
 from miai_tournaments.config.load import Tournament, resolved_rules
 from miai_tournaments.formats.format import how_many
-from miai_tournaments.store.rows import PlayerRow
+from miai_tournaments.running.start import distinct, make_setup
+from miai_tournaments.workers.seats import SeatPool
 
 HARD_TO_GUESS = 2**80
 """Seeds below this can be found by trial."""
@@ -27,24 +28,29 @@ _GOOD = (Termination.TERMINAL, Termination.MOVE_LIMIT, Termination.RESIGNATION)
 
 
 def check_players(tournament: Tournament, *, show: Callable[[str], None]) -> None:
-    """Start every player and let it play two moves on each side, against itself.
+    """Let every player, or one of those alike, play two moves on each side, against itself.
 
     Raises:
       ConfigError: something is wrong; one line for each player.
     """
     problems = []
-    for player in tournament.players:
+    setup = make_setup(
+        tournament.config, tournament.game, tournament.players, tournament.folder, hidden=()
+    )
+    pool = SeatPool(setup)
+    for name, alike in distinct(tournament.players).items():
         began = time.monotonic()
         with TemporaryDirectory() as logs:
-            problem = _problem(tournament, player, Path(logs))
+            problem = _problem(tournament, name, pool, Path(logs))
             printed = [log.read_text("utf-8", "replace") for log in Path(logs).iterdir()]
         for warning in dict.fromkeys(re.findall(r"PluginWarning: (.*)", "".join(printed))):
-            show(f"{player.name}: {one_line(warning)}")
+            show(f"{name}: {one_line(warning)}")
         if problem is None:
-            show(f"{player.name}: plays ({time.monotonic() - began:.1f} s)")
+            show(f"{name}{alike}: plays ({time.monotonic() - began:.1f} s)")
         else:
-            said = problem.removeprefix(f"agent '{player.name}': ")
-            problems.append(f"{tournament.source}: {tournament.place(player.name)}: {said}")
+            said = problem.removeprefix(f"agent '{name}': ")
+            problems.append(f"{tournament.source}: {tournament.place(name)}{alike}: {said}")
+    pool.close(politely=False)
     if problems:
         raise ConfigError("\n".join(problems))
     _check_openings(tournament, show)
@@ -96,41 +102,28 @@ def _rules_line(tournament: Tournament) -> str | None:
     return f"adjudication: {', '.join(rules)}{held}"
 
 
-def _problem(tournament: Tournament, player: PlayerRow, logs: Path) -> str | None:
+def _problem(tournament: Tournament, name: str, pool: SeatPool, logs: Path) -> str | None:
     """Return what is wrong with a player; None when nothing is."""
-    section = tournament.config.limits
-    seats = [
-        AgentProcess(
-            tournament.game.info.name,
-            tournament.game_given(),
-            player.agent,
-            player.given,
-            name=player.name,
-            limits=section.limits(),
-            start_timeout=section.start_timeout,
-        )
-        for _ in range(tournament.game.num_players())
-    ]
+    names = [name] * tournament.game.num_players()
     try:
+        seats = pool.seats(names, tournament.game, tournament.game_given())
         for seat in seats:
-            seat.start()
+            if isinstance(seat, AgentProcess):
+                seat.start()
         record = play_game(
             tournament.game,
             seats,
             seed=tournament.config.tournament.seed,
             time_control=tournament.config.time.control(),
-            move_limit=MOVES * len(seats),
+            move_limit=MOVES * len(names),
             log_dir=logs,
         )
     except AgentUnavailableError as error:
         return str(error)
     except MiaiError as error:
         return f"the game failed: {error}"
-    finally:
-        for seat in seats:
-            seat.kill()
     if record.termination in _GOOD:
         return None
     if record.losers:  # all are the same player: what one of them did is enough
-        return record.detail.partition("; ")[0]
-    return f"{record.termination}: {record.detail}"
+        return one_line(record.detail.partition("; ")[0])
+    return f"{record.termination}: {one_line(record.detail)}"

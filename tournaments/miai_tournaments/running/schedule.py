@@ -90,7 +90,7 @@ class Schedule:
         if not self._format.static:
             self._scores = dict(store.scores())
         games = self.advance(room=len(stored))
-        unknown = [game_id for game_id in stored if game_id not in self._places]
+        unknown = stored - self._places.keys() - {game.game_id for game in games}
         if unknown:
             raise StoreError(
                 f"{store.path}: contains games that its format ({self._format.title()}) does not "
@@ -142,6 +142,9 @@ class Schedule:
         games: list[ScheduledGame] = []
         for pairing in step.pairings:
             added = self._games_of(pairing)
+            games += added
+            if step.finished and step.counted is None:
+                continue  # nobody asks for their scores, and they may be a million
             meeting = Meeting(pairing, [None] * len(added))
             self._meetings.append(meeting)
             self._groups.append([game.game_id for game in added])
@@ -150,7 +153,6 @@ class Schedule:
                 self._places[game.game_id] = meeting, number, seats
                 if game.game_id in self._scores:
                     self.record(game.game_id, self._scores[game.game_id])
-            games += added
         if step.counted is not None:
             self.surplus = frozenset(
                 game_id for group in self._groups[step.counted :] for game_id in group
@@ -184,7 +186,7 @@ class Schedule:
     def _opening(self, pairing: Pairing, pair_id: str, pair_seed: int) -> Opening:
         if pair_id in self._drawn:
             return Opening(self._drawn[pair_id])
-        key = json.dumps(pairing.settings, sort_keys=True)
+        key = json.dumps(pairing.settings, sort_keys=True) if pairing.settings else "{}"
         if key not in self._openings:
             self._openings[key] = with_settings(self._openings["{}"], pairing.settings)
         return self._openings[key].opening(pairing.opening or pairing.round, pair_seed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 import time
@@ -89,7 +90,7 @@ def make_setup(
         move_limit=config.tournament.move_limit,
         limits=asdict(config.limits.limits(*hidden, fixed=fixed)),
         start_timeout=config.limits.start_timeout,
-        warm_agents=config.run.warm_agents,
+        warm_agents=config.run.warm_count(),
         logs=str((folder / LOGS).absolute()),
         rules=list(rules_of(config).items()),
         hold_out=config.adjudication.hold_out,
@@ -120,6 +121,8 @@ def isolation_line(level: Isolation, *, local: bool) -> str:
     reason = sandbox_hindrance()
     if level is Isolation.SANDBOX:
         return "agents run in sandboxes"
+    if level is Isolation.NONE:
+        return "agents run inside the workers, without isolation: nothing limits or stops them"
     return "agents run in processes of their own, not in sandboxes" + (
         f": {reason}" if reason else ""
     )
@@ -144,10 +147,22 @@ def unkept_limits(limits: LimitsSection, folder: Path, *, local: bool) -> list[s
     return lines
 
 
+def distinct(players: Iterable[PlayerRow]) -> dict[str, str]:
+    """Return the first of the players that differ in name and seed alone, and how many follow it.
+
+    What one of them can do the others can. The number is text: `` and 49 like it``, or nothing.
+    """
+    alike: dict[str, list[str]] = {}
+    for player in players:
+        given = {key: value for key, value in player.given.items() if key != "seed"}
+        alike.setdefault(json.dumps([player.agent, given], sort_keys=True), []).append(player.name)
+    return {first: f" and {len(rest)} like it" if rest else "" for first, *rest in alike.values()}
+
+
 def start_players(
     executor: Executor, places: Mapping[str, str], *, stop_asked: Callable[[], str | None]
 ) -> None:
-    """Start the agent of every player once, so that a missing one is noticed before any game.
+    """Start the agents of players once, so that a missing one is noticed before any game.
 
     Args:
       places: for each player's name, where the config names it, for messages.

@@ -56,6 +56,7 @@ from miai_tournaments.running.signals import Stopped, StopSignals
 from miai_tournaments.running.start import (
     POLL_SECONDS,
     ValuationWatch,
+    distinct,
     isolation_line,
     make_executor,
     make_setup,
@@ -88,7 +89,7 @@ from miai_tournaments.store.folder import (
     locked,
     refuse_foreign,
 )
-from miai_tournaments.store.rows import GameResult, GameRow, PlayerRow, ScheduledGame
+from miai_tournaments.store.rows import GameResult, GameRow, PlayerRow
 from miai_tournaments.store.store import Store
 from miai_tournaments.workers.executor import Executor, Workload
 from miai_tournaments.workers.jobs import GameJob, JobOutcome
@@ -229,6 +230,7 @@ class _Run:
             store=self.section.store,
             parameters=self.section.store_parameters,
         )
+        del games  # of a thousand players a million, which the run need not keep
         return self._play(stack.enter_context(store), executor, schedule, openings)
 
     def extend(self, tournament: Tournament, stack: ExitStack) -> RunEnding:
@@ -296,13 +298,15 @@ class _Run:
         return Schedule(self.format, self.players, seed=seed, openings=openings, payoffs=payoffs)
 
     def _places(self, tournament: Tournament | None) -> dict[str, str]:
-        """Return for each player where the config, or else the store, names it."""
+        """Return for one player of each kind where the config, or else the store, names it."""
+        names = distinct(self.players)
         if tournament is not None:
             source = tournament.source
-            return {row.name: f"{source}: {tournament.place(row.name)}" for row in self.players}
+            return {name: f"{source}: {tournament.place(name)}{n}" for name, n in names.items()}
         return {
-            row.name: f"{self.folder}: players[{number}] ({row.name})"
+            row.name: f"{self.folder}: players[{number}] ({row.name}){names[row.name]}"
             for number, row in enumerate(self.players)
+            if row.name in names
         }
 
     def _start(
@@ -312,7 +316,7 @@ class _Run:
         places: Mapping[str, str],
         before: Mapping[str, Mapping[str, Any]],
     ) -> Executor:
-        """Return an executor that has started every player once.
+        """Return an executor that has started the players of `places` once.
 
         Args:
           before: what the store has of the circumstances of earlier sittings.
@@ -342,7 +346,7 @@ class _Run:
         self.say(isolation_line(self.isolation, local=executor.local))
         for line in unkept_limits(self.config.limits, self.folder, local=executor.local):
             self.say(line)
-        self.say(f"starting {counted(len(places), 'player')} ...")
+        self.say(f"starting {counted(len(self.players), 'player')} ...")
         start_players(executor, places, stop_asked=self.signals.asked)
         return executor
 
@@ -497,6 +501,9 @@ MOST_UNSTARTED: Final = 2
 After them it has lost, so that no agent can halt a run by refusing to start."""
 
 
+_MOST_AT_ONCE: Final = 500  # games that are read and submitted together
+
+
 class _GameLoop:
     """Plays the unfinished games of a store, and those that the schedule adds.
 
@@ -531,7 +538,8 @@ class _GameLoop:
         self._paused = False
         self._files = files
         self._tournament = store.info().name
-        self._queue: deque[GameRow] = deque(store.unfinished())
+        # Identities: the rows of a million games would take long to read, and much memory.
+        self._queue = deque(store.unfinished())
         self._submitted: dict[str, GameRow] = {}
         self._voids: Counter[str] = Counter()
         self._excused: Counter[tuple[str, str]] = Counter()  # by decision and game
@@ -587,14 +595,16 @@ class _GameLoop:
 
     def _take_back(self) -> None:
         """Return submitted games that have not begun to the queue."""
-        self._queue.extend(self._submitted.pop(game_id) for game_id in self._executor.cancel())
+        for game_id in self._executor.cancel():
+            del self._submitted[game_id]
+            self._queue.append(game_id)
 
     def _submit(self) -> None:
         """Submit as many games as the executor takes."""
-        room = self._executor.capacity - len(self._submitted)
+        room = min(self._executor.capacity - len(self._submitted), _MOST_AT_ONCE)
         if self._ending is not None or self._paused or room <= 0 or not self._queue:
             return
-        rows = [self._queue.popleft() for _ in range(min(room, len(self._queue)))]
+        rows = self._store.rows([self._queue.popleft() for _ in range(min(room, len(self._queue)))])
         # One transaction for all: with games of milliseconds, commits are what a run waits for.
         self._store.mark_running([row.game_id for row in rows])
         for row in rows:
@@ -624,7 +634,7 @@ class _GameLoop:
                 self._play_again(row, _void_reason(outcome))
             # The game stays unfinished in the store, and is played when the run is resumed.
             elif decision == "dropped":
-                self._queue.append(row)
+                self._queue.append(row.game_id)
             elif result is not None:
                 self._voids_in_a_row = 0
                 finished.append((row, result, outcome.record))
@@ -656,7 +666,7 @@ class _GameLoop:
             self._store.void(row.game_id, reason)
             self._reporter.voided(row, reason)
             # First in the queue, so that rounds stay complete and formats need not wait for it.
-            self._queue.appendleft(row)
+            self._queue.appendleft(row.game_id)
 
     def _commit(self, finished: Sequence[tuple[GameRow, GameResult, str]]) -> None:
         """Write results to the store, the record files and the schedule."""
@@ -679,11 +689,11 @@ class _GameLoop:
         if not games and schedule.facts == facts and not schedule.finished:
             return
         self._store.schedule(games, surplus=surplus, facts=schedule.facts)
-        self._queue.extend(_pending_row(game) for game in games)
+        self._queue.extend(game.game_id for game in games)
         if surplus:
             # None of them begins any more. Those already running are not waited for.
             self._take_back()
-            self._queue = deque(row for row in self._queue if row.game_id not in surplus)
+            self._queue = deque(game_id for game_id in self._queue if game_id not in surplus)
         if games or surplus:
             self._reporter.scheduled(sum(self._store.counts().values()))
         if schedule.finished and (text := schedule.facts.get("text")):
@@ -738,9 +748,3 @@ def _void_reason(outcome: JobOutcome) -> str:
     if outcome.standstill > 0:
         reason += f"; its referee stood still for {outcome.standstill:.1f} s"
     return reason
-
-
-def _pending_row(game: ScheduledGame) -> GameRow:
-    """Return the row of a game that was just scheduled."""
-    values = {name: getattr(game, name) for name in ScheduledGame.__dataclass_fields__}
-    return GameRow(status="pending", **values)

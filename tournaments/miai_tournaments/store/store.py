@@ -32,7 +32,7 @@ from miai_tournaments.store.address import (
     keep_draft,
     write_draft,
 )
-from miai_tournaments.store.database import Connection, StoreBase, Writer
+from miai_tournaments.store.database import Connection, StoreBase, Writer, damaged
 from miai_tournaments.store.folder import DRAFT_FILE, has_store
 from miai_tournaments.store.rows import (
     GameResult,
@@ -97,6 +97,7 @@ _SEALED: Final = row_checks.GAME_COLUMNS
 """The columns of a finished game that its checksum covers. Only the status ever changes: a game
 becomes surplus."""
 _FINISHED: Final = "returns != '[]'"
+_ORDER: Final = "ORDER BY round, pair_id, game_id"
 _ROWS_AT_ONCE: Final = 4096
 
 
@@ -124,9 +125,12 @@ def insert_games(writer: Writer, games: Iterable[ScheduledGame]) -> None:
     )
 
 
+_encode: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+
+
 def as_json(value: Any) -> str:
     """Return plain data as compact JSON."""
-    return json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return _encode(value)
 
 
 def cell(value: Any) -> Any:
@@ -136,6 +140,8 @@ def cell(value: Any) -> Any:
 
 class Store(StoreBase):
     """A tournament's store, from `create`, `open` or `read`."""
+
+    _names: Collection[str] = ()  # of the players
 
     @classmethod
     def create(
@@ -220,29 +226,41 @@ class Store(StoreBase):
 
     def games(self) -> list[GameRow]:
         """Return all scheduled games except surplus ones, by round and pair."""
-        return self._rows("TRUE")
+        return self._rows("surplus = 0")
 
     def results(self) -> list[GameRow]:
         """Return the finished games that count, by round and pair."""
         self._check_uncounted()
-        return self._rows("status = 'done'")
+        return self._rows("surplus = 0 AND status = 'done'")
 
-    def unfinished(self) -> list[GameRow]:
-        """Return the needed games that are not done, by round and pair."""
-        return self._rows("status != 'done'")
+    def unfinished(self) -> list[str]:
+        """Return the identities of the needed games that are not done, by round and pair."""
+        query = f"SELECT game_id FROM games WHERE surplus = 0 AND status != 'done' {_ORDER}"  # noqa: S608 - constants
+        with self._explained():
+            return [str(name) for (name,) in self._connection.query(query)]
+
+    def rows(self, game_ids: Sequence[str]) -> list[GameRow]:
+        """Return some games, at most 999, in the order of their identities."""
+        # Not with `surplus = 0`, for which SQLite may read the whole index that begins with it.
+        marks = ", ".join("?" * len(game_ids))
+        rows = {row.game_id: row for row in self._rows(f"game_id IN ({marks})", game_ids)}
+        if len(rows) < len(game_ids):
+            raise damaged(self.path, "table games: a row is missing")
+        return [rows[game_id] for game_id in game_ids]
 
     def voided(self) -> list[GameRow]:
         """Return the games with a void attempt, by round and pair."""
-        return self._rows("void_count > 0")
+        return self._rows("surplus = 0 AND void_count > 0")
 
     def surplus(self) -> list[GameRow]:
         """Return the surplus games, played or not, by round and pair."""
-        return self._rows("TRUE", surplus=True)
+        return self._rows("surplus = 1")
 
     def ended(self, terminations: Collection[str]) -> list[GameRow]:
         """Return the finished games that count and have one of some terminations."""
         words = ", ".join(f"'{word}'" for word in sorted({*terminations} & {*Termination}))
-        return self._rows(f"status = 'done' AND termination IN ({words})") if words else []
+        where = f"surplus = 0 AND status = 'done' AND termination IN ({words})"
+        return self._rows(where) if words else []
 
     def cells(self, columns: Sequence[str]) -> Iterator[Sequence[Any]]:
         """Yield raw columns of the finished games that count."""
@@ -346,6 +364,7 @@ class Store(StoreBase):
         self.size += len(games)
         with self._transaction() as writer:
             extend_run(writer, replace(info, scheduled=self.size), players, games)
+        self._names = ()
 
     def schedule(
         self,
@@ -420,16 +439,14 @@ class Store(StoreBase):
                 arguments,
             )
 
-    def _rows(self, where: str, *, surplus: bool = False) -> list[GameRow]:
-        """Return the games that satisfy a condition in SQL, surplus ones or the others."""
-        query = (
-            f"{_select_games(_SEALED)} "
-            f"WHERE surplus = {int(surplus)} AND {where} ORDER BY round, pair_id, game_id"
-        )
-        names = {player.name for player in self.players()}
+    def _rows(self, where: str, values: Sequence[str] = ()) -> list[GameRow]:
+        """Return the games that satisfy a condition in SQL."""
+        query = f"{_select_games(_SEALED)} WHERE {where} {_ORDER}"
+        if not self._names or not values:  # a run reads a thousand players once
+            self._names = {player.name for player in self.players()}
         with self._explained():
-            rows = list(self._connection.query(query))
-            games = [row_checks.game_row(row[:-1], names) for row in rows]
+            rows = list(self._connection.query(query, values))
+            games = [row_checks.game_row(row[:-1], self._names) for row in rows]
             if rows:
                 cells = list(zip(*rows, strict=True))
                 finished = [bool(game.returns) for game in games]
@@ -444,8 +461,9 @@ class Store(StoreBase):
 
     def _check_uncounted(self) -> None:
         """Raise `StoreError` if a game no longer counts because its row was changed."""
-        self._rows(f"({_FINISHED} OR checksum IS NOT NULL)", surplus=True)
-        self._rows(f"status != 'done' AND ({_FINISHED} OR checksum IS NOT NULL)")
+        self._rows(f"surplus = 1 AND ({_FINISHED} OR checksum IS NOT NULL)")
+        where = "surplus = 0 AND status != 'done'"
+        self._rows(f"{where} AND ({_FINISHED} OR checksum IS NOT NULL)")
 
 
 def _select_games(columns: Sequence[str]) -> str:

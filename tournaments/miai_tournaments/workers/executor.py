@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol, Self
 
 from miai.parameters import Parameters
+from miai.process.sandbox import Isolation
 from miai.process.workers import Finished, Job, JobPool, WorkerPool
 from miai_tournaments.blame import Guarded, blamed
 from miai_tournaments.workers.game_runner import GameRunner
@@ -184,10 +185,12 @@ class PooledExecutor:
 
 def process_executor(workload: Workload, parameters: Parameters) -> PooledExecutor:
     """Return the executor whose workers are processes of this machine."""
+    inside = workload.setup.limits.get("isolation") == Isolation.NONE
     pool = WorkerPool(
         GAME_WORKER,
         workload.setup.to_plain(),
         workers=workload.workers,
+        threads=1 if inside else None,  # as in the agents' own processes
         job_deadline=workload.game_deadline,
         on_output=workload.on_output,
     )

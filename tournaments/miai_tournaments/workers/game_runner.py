@@ -34,13 +34,12 @@ from miai.information import PlayerView
 from miai.playing.adjudication import Panel
 from miai.playing.match import MoveHook, play_game
 from miai.plugins.loader import PluginWarning, plugin_host
-from miai.process.agent_process import AgentProcess
 from miai.process.child import adopt_orphans
-from miai.process.sandbox import ProcessLimits
 from miai.record import GameRecord, MoveRecord, Termination
 from miai_tournaments.store.folder import LOGS
 from miai_tournaments.store.rows import GameResult
 from miai_tournaments.workers.jobs import GameJob, JobOutcome, PlainData, Setup
+from miai_tournaments.workers.seats import AgentSeat, SeatPool
 
 INTERVAL: Final = 0.5
 """Seconds between two boards of a game."""
@@ -236,9 +235,9 @@ UNNAMED = ".running-"
 
 
 class GameRunner:
-    """Plays games: keeps the game objects, and the agents' processes by player.
+    """Plays games: keeps the game objects, and the agents in a `SeatPool`.
 
-    A context manager; leaving it ends the processes, at once after an exception.
+    A context manager; leaving it ends the agents, at once after an exception.
 
     Attributes:
       setup: what the jobs share.
@@ -249,8 +248,7 @@ class GameRunner:
         self._games: OrderedDict[str, tuple[Game, Panel | None]] = OrderedDict()
         self._game({})  # so that a missing component is reported before the first job
         self._control = TimeControl(**setup.time_control)
-        self._limits = ProcessLimits(**setup.limits)
-        self._seats: OrderedDict[tuple[str, str, int], AgentProcess] = OrderedDict()
+        self._pool = SeatPool(setup)
         self._logs = Path(setup.logs) / f"{UNNAMED}{os.getpid()}" if setup.logs else None
         self._boards = BoardWriter(Path(setup.logs) if setup.logs else None)
 
@@ -273,13 +271,7 @@ class GameRunner:
         return self
 
     def __exit__(self, kind: object = None, *rest: object) -> None:
-        # A polite end costs an agent up to `close_seconds`; after an exception nobody waits.
-        while self._seats:
-            _, seat = self._seats.popitem()
-            if kind is None:
-                seat.close()
-            else:
-                seat.kill()
+        self._pool.close(politely=kind is None)
         if self._logs is not None:
             with contextlib.suppress(OSError):
                 self._logs.rmdir()
@@ -291,7 +283,8 @@ class GameRunner:
         every game.
         """
         for name in job.players:
-            seat, (game, _) = self._seat(name, job.settings, player=0), self._game(job.settings)
+            game, _ = self._game(job.settings)
+            (seat,) = self._pool.seats([name], game, self._parameters(job.settings))
             try:
                 seat.new_game(job.seed, player=0, log=None)
                 _try_clock(seat, game, Clock(self._control))
@@ -306,7 +299,7 @@ class GameRunner:
 
     def _play(self, job: GameJob) -> JobOutcome:
         game, panel = self._game(job.settings)
-        seats = [self._seat(name, job.settings, player=n) for n, name in enumerate(job.players)]
+        seats = self._pool.seats(job.players, game, self._parameters(job.settings))
         try:
             record = play_game(
                 game,
@@ -316,7 +309,7 @@ class GameRunner:
                 time_control=self._control,
                 move_limit=self.setup.move_limit,
                 opening=job.opening,
-                tags={**job.tags, "isolation": str(seats[0].isolation)},
+                tags={**job.tags, "isolation": str(self._pool.isolation)},
                 log_dir=self._logs,
                 on_move=self._boards.begin(job.job_id, job.players, job.settings),
                 panel=panel,
@@ -366,36 +359,8 @@ class GameRunner:
             self._games.popitem(last=False)
         return self._games[key]
 
-    def _seat(self, name: str, settings: Mapping[str, Any], *, player: int) -> AgentProcess:
-        """Return the process of a player for a game with some settings.
 
-        The games of a block have the same deal. If the game has chance, a player therefore has a
-        process for each seat, which it has in one game of a block only: what it remembers of the
-        first game says nothing about the others.
-        """
-        game, _ = self._game(settings)
-        key = name, _key(settings), player if game.info.max_chance_outcomes else 0
-        seat = self._seats.get(key)
-        if seat is None:
-            agent, parameters = self.setup.agents[name]
-            seat = AgentProcess(
-                self.setup.game,
-                self._parameters(settings),
-                agent,
-                parameters,
-                name=name,
-                limits=self._limits,
-                start_timeout=self.setup.start_timeout,
-            )
-            self._seats[key] = seat
-        # The least recently used go first. A block plays the same players in a row, so they stay.
-        self._seats.move_to_end(key)
-        while len(self._seats) > max(self.setup.warm_agents, game.num_players()):
-            self._seats.popitem(last=False)[1].close()
-        return seat
-
-
-def _try_clock(seat: AgentProcess, game: Game, clock: Clock) -> None:
+def _try_clock(seat: AgentSeat, game: Game, clock: Clock) -> None:
     """Ask for the first move if the clock is short and the game begins with it.
 
     Raises:
