@@ -34,10 +34,8 @@ def check_players(tournament: Tournament, *, show: Callable[[str], None]) -> Non
       ConfigError: something is wrong; one line for each player.
     """
     problems = []
-    setup = make_setup(
-        tournament.config, tournament.game, tournament.players, tournament.folder, hidden=()
-    )
-    pool = SeatPool(setup)
+    run = tournament.config, tournament.game, tournament.players, tournament.folder
+    pool = SeatPool(make_setup(*run, hidden=(), fixed=()))
     for name, alike in distinct(tournament.players).items():
         began = time.monotonic()
         with TemporaryDirectory() as logs:
