@@ -15,11 +15,7 @@ from miai_tournaments.compare.results import ComparisonStore, Measurement, Searc
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 
-ARMS = {
-    "table": 'bounds = "table"',
-    "exact": 'bounds = "exact"',
-    "cores": 'bounds = "cores"',
-}
+ARMS = {"table": 'bounds = "table"', "exact": 'bounds = "exact"', "cores": 'bounds = "cores"'}
 KRK4 = """
 [[cells]]
 name = "krk4"
@@ -137,10 +133,7 @@ def command(*words: object) -> list[str]:
 
 
 def compare(
-    *words: object,
-    env: Mapping[str, str] | None = None,
-    status: int = 0,
-    plots: bool = False,
+    *words: object, env: Mapping[str, str] | None = None, status: int = 0, plots: bool = False
 ) -> subprocess.CompletedProcess[str]:
     """Run ``miai compare`` as a user does, and check how it exits."""
     given = ["compare", *map(str, words), *([] if plots else ["--no-plots"])]

@@ -25,10 +25,7 @@ from tests.seeds import seed_of_test
 
 from miai_tournaments.compare.results import FILE_NAME
 
-ARMS = {
-    "table": 'search = "slow"\nbounds = "table"',
-    "cores": 'search = "slow"\nbounds = "cores"',
-}
+ARMS = {"table": 'search = "slow"\nbounds = "table"', "cores": 'search = "slow"\nbounds = "cores"'}
 ROOTS = 8
 CELLS = KRK4.replace("= 4\n", f"= {ROOTS}\n")
 SEARCHES = 2 * ROOTS

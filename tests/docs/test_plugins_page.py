@@ -27,10 +27,7 @@ PAGE = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
 
 def test_its_code_is_the_tested_plugin_s() -> None:
     blocks = re.findall(r"```\w+\n# (\S+)\n(.*?)```", PAGE, re.DOTALL)
-    assert [name for name, _ in blocks] == [
-        POOL,
-        "miai_nim/render.py",
-    ]
+    assert [name for name, _ in blocks] == [POOL, "miai_nim/render.py"]
     for name, text in blocks:
         if name == POOL:
             continue  # a test of its own plays with it

@@ -19,12 +19,7 @@ from tests.whole_texts import assert_transcript, refusal
 from miai_go.errors import DataError
 from miai_go.learning.data.importing import GameFilters, ImportReport, import_games
 from miai_go.learning.data.shard_files import LOCK
-from miai_go.learning.data.shards import (
-    Shard,
-    ShardWriter,
-    open_shards,
-    shard_folders,
-)
+from miai_go.learning.data.shards import Shard, ShardWriter, open_shards, shard_folders
 from miai_go.learning.data.stored_games import StoredGame
 from miai_go.sgf.sources import Limits, files_of
 

@@ -28,13 +28,7 @@ from miai_go.nets import onnx_export
 from miai_go.nets import oracle as oracles
 from miai_go.nets.encoder import load_encoder
 from miai_go.nets.inference import Ensemble, export_beside, load_oracle, prefers_int8
-from miai_go.nets.network import (
-    INPUT,
-    PRECISION_KEY,
-    WeightsHeader,
-    load_weights,
-    save_weights,
-)
+from miai_go.nets.network import INPUT, PRECISION_KEY, WeightsHeader, load_weights, save_weights
 from miai_go.nets.network_parameters import Precision
 from miai_go.nets.onnx_export import export_onnx
 from miai_go.nets.onnx_oracle import OnnxOracle

@@ -12,12 +12,7 @@ from tests.framework.histories import seen_by
 import miai
 import miai.plugins.kinds
 from miai.clock import ClockReading, TimeControl
-from miai.errors import (
-    AgentUnavailableError,
-    ConfigError,
-    PluginLoadError,
-    RegistrationError,
-)
+from miai.errors import AgentUnavailableError, ConfigError, PluginLoadError, RegistrationError
 from miai.plugins.kinds import AGENT, KINDS, Kind
 from miai.plugins.loader import registry
 from miai.plugins.registry import Registry

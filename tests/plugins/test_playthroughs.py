@@ -115,11 +115,7 @@ def playthrough(name: str, parameters: dict[str, Any], chosen: list[str]) -> Ite
         state.apply_action(state.string_to_action(chosen[ply]) if ply < len(chosen) else action)
 
 
-@pytest.mark.parametrize(
-    ("name", "parameters"),
-    [*VARIANTS, *MORE.values()],
-    ids=[*IDS, *MORE],
-)
+@pytest.mark.parametrize(("name", "parameters"), [*VARIANTS, *MORE.values()], ids=[*IDS, *MORE])
 def test_a_game_tells_and_draws_what_was_read(
     name: str, parameters: dict[str, Any], request: pytest.FixtureRequest
 ) -> None:

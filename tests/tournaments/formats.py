@@ -9,14 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from miai_tournaments.config.entrants import format_component
-from miai_tournaments.formats.format import (
-    Entrants,
-    Format,
-    FormatStep,
-    Meeting,
-    Pairing,
-    games_of,
-)
+from miai_tournaments.formats.format import Entrants, Format, FormatStep, Meeting, Pairing, games_of
 
 Scores = Callable[[Pairing, int], float | tuple[float, ...]]
 """The first named player's score in a game of a pairing, by the game's number; or all players'."""

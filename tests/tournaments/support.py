@@ -28,10 +28,7 @@ Part = TypeVar("Part", ScheduledGame, GameResult)
 
 
 def config_text(
-    *players: Table,
-    game: Table | None = None,
-    tournament: Table | None = None,
-    **sections: Table,
+    *players: Table, game: Table | None = None, tournament: Table | None = None, **sections: Table
 ) -> str:
     """Return a config file; tic-tac-toe where no game is given."""
     head = {"name": "test", "seed": 3, "rounds": 2, **(tournament or {})}

@@ -11,12 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from tests.tournaments.support import (
-    config_text,
-    player,
-    rule,
-    run_serially,
-)
+from tests.tournaments.support import config_text, player, rule, run_serially
 
 from miai.errors import ConfigError
 from miai.playing.adjudication import held_out

@@ -24,10 +24,7 @@ def test_config_errors_are_reported_and_nothing_is_written(tmp_path: Path) -> No
         output = refused(action, "x.toml", cwd=tmp_path)
         first, *rest = output.splitlines()
         assert first.startswith("miai: x.toml: tournament.ronuds: unknown key. Did you mean")
-        assert [line.split(": ")[1] for line in rest] == [
-            "players[0] (ann)",
-            "players[1] (bob)",
-        ]
+        assert [line.split(": ")[1] for line in rest] == ["players[0] (ann)", "players[1] (bob)"]
         assert [line.split(": ")[2] for line in rest] == ["agent", "simulatoins"]
         assert all("Did you mean" in line for line in rest)
     assert [path.name for path in tmp_path.iterdir()] == ["x.toml"]

@@ -108,12 +108,7 @@ def _parts() -> Iterator[object]:
 
 @pytest.mark.parametrize(("table", "column", "row", "rubbishes"), list(_parts()))
 def test_garbage_in_a_row_is_reported_unless_unused(
-    finished: Path,
-    tmp_path: Path,
-    table: str,
-    column: str,
-    row: str,
-    rubbishes: tuple[object, ...],
+    finished: Path, tmp_path: Path, table: str, column: str, row: str, rubbishes: tuple[object, ...]
 ) -> None:
     store = tmp_path / FILE_NAME
     for rubbish in rubbishes:

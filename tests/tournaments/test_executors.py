@@ -67,11 +67,7 @@ def processes(
     setup: Setup = SETUP, *, workers: int = 2, deadline: float | None = None
 ) -> Iterator[ProcessExecutor]:
     with WorkerPool(
-        GAME_WORKER,
-        setup.to_plain(),
-        workers=workers,
-        job_deadline=deadline,
-        on_output=SAID.append,
+        GAME_WORKER, setup.to_plain(), workers=workers, job_deadline=deadline, on_output=SAID.append
     ) as pool:
         yield ProcessExecutor(pool)
 

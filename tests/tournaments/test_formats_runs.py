@@ -19,13 +19,7 @@ from miai_tournaments.store.store import Store
 
 SLOW = pytest.mark.soak
 
-AGENTS = {
-    "ann": "random",
-    "deep": "mcts",
-    "bob": "random",
-    "cid": "random",
-    "dan": "random",
-}
+AGENTS = {"ann": "random", "deep": "mcts", "bob": "random", "cid": "random", "dan": "random"}
 
 FORMATS: dict[str, tuple[str, int]] = {
     "swiss": ('name = "swiss"\nrounds = 3', 3),

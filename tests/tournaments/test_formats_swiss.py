@@ -13,11 +13,7 @@ from tests.tournaments.formats import chance, entrants, make, names, play, seeds
 
 from miai_tournaments.formats.format import Meeting
 from miai_tournaments.formats.matching import Matching
-from miai_tournaments.formats.swiss import (
-    SwissPlayer,
-    colours,
-    pair_round,
-)
+from miai_tournaments.formats.swiss import SwissPlayer, colours, pair_round
 
 
 def matchings(vertices: tuple[int, ...]) -> Iterator[list[tuple[int, int]]]:

@@ -13,14 +13,7 @@ from typing import Any
 
 import psutil
 import pytest
-from tests.tournaments.support import (
-    Table,
-    config_text,
-    environment,
-    games_of,
-    player,
-    tournament,
-)
+from tests.tournaments.support import Table, config_text, environment, games_of, player, tournament
 
 from miai.process.landlock import landlock_version
 from miai.process.sandbox import sandbox_hindrance

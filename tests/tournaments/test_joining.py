@@ -97,10 +97,7 @@ def test_runs_that_nobody_links_are_refused_with_the_reason() -> None:
     assert "'b' would link them but for its version" in str(refusal.value)
     assert "\n" not in str(refusal.value)
     joined = join_runs([ONE, apart], unlinked=True)
-    assert [set(group) for group in joined.groups] == [
-        {"a", "b (miai 1.0)"},
-        {"c", "b (miai 2.0)"},
-    ]
+    assert [set(group) for group in joined.groups] == [{"a", "b (miai 1.0)"}, {"c", "b (miai 2.0)"}]
     assert "ratings do not compare" in joined.warnings[0]
 
 
@@ -169,10 +166,7 @@ def play(folder: Path, *players: object, seed: int = 3, size: int = 3) -> Path:
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     base = tmp_path_factory.mktemp("rate")
-    return [
-        play(base / "one", *RANDOMS),
-        play(base / "two", RANDOMS[0], player("dan"), seed=4),
-    ]
+    return [play(base / "one", *RANDOMS), play(base / "two", RANDOMS[0], player("dan"), seed=4)]
 
 
 def invoke(*words: object) -> tuple[int, str, str]:

@@ -10,11 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.tournaments.support import (
-    config_text,
-    player,
-    tournament,
-)
+from tests.tournaments.support import config_text, player, tournament
 from tests.whole_texts import assert_report
 
 import miai
@@ -23,11 +19,7 @@ from miai_tournaments.config.load import load_tournament
 from miai_tournaments.config.opening_source import Openings
 from miai_tournaments.formats.format import Entrants, Format, Meeting
 from miai_tournaments.formats.groups import GroupDraw
-from miai_tournaments.formats.match import (
-    MatchFormat,
-    MatchFormatParameters,
-    PayoffTestParameters,
-)
+from miai_tournaments.formats.match import MatchFormat, MatchFormatParameters, PayoffTestParameters
 from miai_tournaments.formats.static import (
     Gauntlet,
     GauntletParameters,

@@ -26,10 +26,7 @@ from miai.errors import StoreError
 from miai_tournaments.store.store import Store
 
 pytest.importorskip("ray")
-pytestmark = [
-    pytest.mark.soak,
-    pytest.mark.timeout(600),
-]
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(600)]
 
 SECONDS = 120
 RAY_AUTH_MODE = "disabled"

@@ -18,13 +18,7 @@ import pytest
 from rich.console import Console
 from tests.framework.histories import seen_by
 from tests.framework.twin_histories import ALL_SEEING, SEATS, twins
-from tests.tournaments.support import (
-    config_text,
-    player,
-    refused,
-    run_serially,
-    store_of,
-)
+from tests.tournaments.support import config_text, player, refused, run_serially, store_of
 from tests.tournaments.test_report import INFO, game
 
 from miai import load_game, make_agent

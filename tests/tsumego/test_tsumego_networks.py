@@ -123,10 +123,7 @@ def test_measures_are_those_worked_out_by_hand() -> None:
 
 
 def test_networks_are_measured_with_whole_tables(
-    few: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    few: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     positions = LabelledPositions.open(few)
     weights = [
