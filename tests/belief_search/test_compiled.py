@@ -48,7 +48,7 @@ def interpreted(problem: Any, arm: str, **more: Any) -> BeliefSearch[Any]:
         *((interpreted, arm) for arm in ("singles", "exact", "cores")),
         *(
             pytest.param(interpreted, arm, marks=pytest.mark.slow)
-            for arm in ("none", "table", "minhash")
+            for arm in ("none", "table", "minhash", "reference-minhash")
         ),
     ],
 )

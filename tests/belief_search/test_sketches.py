@@ -16,7 +16,7 @@ from tests.seeds import seed_of_test
 from miai.beliefs.kernels.sketching import bottom, resemblances
 from miai.beliefs.protocol import UNKNOWN, BoundEntry
 from miai.beliefs.sets import Universe, hashed
-from miai.beliefs.sketches import MinHashBounds, short_key
+from miai.beliefs.sketches import MinHashBounds, ReferenceBounds, short_key
 
 Hashes = NDArray[np.uint64]
 
@@ -184,6 +184,27 @@ def test_a_bound_of_one_kind_alone_is_found(*, verified: bool, lower: bool) -> N
     assert (bounds.statistics()["entries"], bounds.nbytes) == (0, 0)
 
 
+def test_the_reference_passes_a_subset_and_refuses_half_of_one() -> None:
+    """datasketch's estimate errs by about 1 / sqrt(k): sets far from the threshold are certain."""
+    universe = Universe(RandomProblem(0))
+    bounds = ReferenceBounds(universe, k=512, verified=True, threshold=0.8)
+    inner = set(range(1000))
+    others = [inner | set(range(5000, 5600)), set(range(500, 1500)), set(range(1000, 2000))]
+    for number, other in enumerate(others):
+        bounds.record(BoundEntry(True, "public", 1, universe.mask(other)), float(number))
+        bounds.record(BoundEntry(False, "public", 1, universe.mask(other)), float(number))
+    assert passed(bounds, inner, supersets=True) == {0}
+    assert passed(bounds, inner | set(range(1000, 1500)), supersets=False) == {1}
+
+
 def test_states_alone_have_keys_of_their_own() -> None:
     keys = {short_key(1 << state) for state in range(500)}
     assert len(keys) == 500
+
+
+@pytest.mark.parametrize(("k", "threshold"), [(0, 0.5), (1, 0.0), (1, 1.5), (1, float("nan"))])
+def test_sketches_of_no_size_and_shares_that_cannot_be_are_refused(
+    k: int, threshold: float
+) -> None:
+    with pytest.raises(ValueError, match=r"^(k|the threshold) must be "):
+        MinHashBounds(Universe(RandomProblem(0)), k=k, verified=True, threshold=threshold)

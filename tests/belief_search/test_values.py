@@ -14,7 +14,7 @@ from tests.belief_search.test_compiled import beliefs
 from miai.beliefs import BeliefSearch, Reply, Root, goes_on, named_bounds, over, search_belief
 from miai.errors import UnsuitableGameError
 
-ARMS = ("none", "table", "singles", "exact", "cores", "minhash")
+ARMS = ("none", "table", "singles", "exact", "cores", "minhash", "reference-minhash")
 """Those that make no errors."""
 
 

@@ -4,7 +4,10 @@ Each recorded belief leaves a bottom-k sketch. A probe compares the sketch of it
 them at once. *Verified* bounds keep the sets and test candidates exactly, without errors. The
 others drop the sets, and some of them are false; docs/belief-search.md says how many.
 
-Numba is imported when such bounds are made.
+`reference-minhash` uses datasketch's MinHash, which keeps the minimum of each of k permutations
+instead of the k smallest hashes. It is an oracle, slower by orders of magnitude.
+
+Numba and datasketch are imported when bounds that need them are made.
 """
 
 from __future__ import annotations
@@ -105,6 +108,10 @@ class MinHashBounds(NoBounds):
     ) -> None:
         from miai.beliefs.kernels import sketching
 
+        if k < 1:
+            raise ValueError(f"k must be at least 1, not {k}")
+        if not 0 < threshold <= 1:
+            raise ValueError(f"the threshold must be above 0 and at most 1, not {threshold}")
         self._kernels = sketching
         self._universe, self.k, self.verified = universe, k, verified
         self.threshold = threshold
@@ -173,8 +180,7 @@ class MinHashBounds(NoBounds):
     ) -> NDArray[np.int64]:
         """Return the rows that may be supersets, or subsets, of a belief."""
         sketches, sizes, totals, _ = shelf.rows()
-        alike = np.empty(len(sizes))
-        self._kernels.resemblances(sketch, size, sketches, sizes, alike)
+        alike = self._resemblances(sketch, size, sketches, sizes)
         common = alike * (total + totals) / (1.0 + alike)
         return np.flatnonzero(common >= self.threshold * (total if supersets else totals))
 
@@ -214,12 +220,46 @@ class MinHashBounds(NoBounds):
         sketch = np.zeros(self.k, np.uint64)
         return sketch, int(self._kernels.bottom(self._universe.hashes(belief), sketch))
 
+    def _resemblances(
+        self, sketch: Hashes, size: int, sketches: Hashes, sizes: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the estimated Jaccard resemblance with each of many sets."""
+        alike = np.empty(len(sizes))
+        self._kernels.resemblances(sketch, size, sketches, sizes, alike)
+        return alike
+
+
+_LOW = np.uint64(0xFFFFFFFF)  # datasketch permutes hashes of 32 bits
+
+
+class ReferenceBounds(MinHashBounds):
+    """Bounds by datasketch's MinHash; see `MinHashBounds`."""
+
+    def __init__(
+        self, universe: Universe[Any], *, k: int, verified: bool, threshold: float
+    ) -> None:
+        from datasketch import MinHash
+
+        super().__init__(universe, k=k, verified=verified, threshold=threshold)
+        self._empty = MinHash(num_perm=k, seed=1, hashfunc=int)
+
+    def _sketch(self, belief: Mask) -> tuple[Hashes, int]:
+        """Return the minimum of each permutation."""
+        minhash = self._empty.copy()
+        minhash.update_batch((self._universe.hashes(belief) & _LOW).tolist())
+        return np.asarray(minhash.hashvalues, np.uint64), self.k
+
+    def _resemblances(
+        self, sketch: Hashes, size: int, sketches: Hashes, sizes: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        return np.asarray((sketches == sketch).mean(axis=1))
+
 
 # -- components -----------------------------------------------------------------------------------
 
 
 class MinHashParameters(BoundsParameters):
-    """Parameters of `minhash`."""
+    """Parameters of `minhash` and `reference-minhash`."""
 
     k: int = parameter(64, ge=1, le=65_536, unit="hashes", help="Hashes per sketch")
     threshold: float = parameter(
@@ -232,5 +272,16 @@ class MinHashParameters(BoundsParameters):
 
 def minhash(universe: Universe[Any], parameters: MinHashParameters) -> Bounds:
     """Bound beliefs by subsets and supersets of estimated resemblance."""
+    return _built(MinHashBounds, universe, parameters)
+
+
+def reference_minhash(universe: Universe[Any], parameters: MinHashParameters) -> Bounds:
+    """Bound beliefs by datasketch's MinHash, as an oracle."""
+    return _built(ReferenceBounds, universe, parameters)
+
+
+def _built(
+    bounds: type[MinHashBounds], universe: Universe[Any], parameters: MinHashParameters
+) -> Bounds:
     k, threshold, verified = parameters.k, parameters.threshold, parameters.verified
-    return limited(MinHashBounds(universe, k=k, verified=verified, threshold=threshold), parameters)
+    return limited(bounds(universe, k=k, verified=verified, threshold=threshold), parameters)
