@@ -19,12 +19,7 @@ from miai.game import Game
 from miai.plugins.loader import registry
 from miai.process.landlock import hindrance, landlock_version
 from miai.process.processors import available_processors
-from miai.process.sandbox import (
-    SCRATCH,
-    Isolation,
-    sandbox_hindrance,
-    strongest_isolation,
-)
+from miai.process.sandbox import SCRATCH, Isolation, sandbox_hindrance, strongest_isolation
 from miai_tournaments.blame import is_foreign
 from miai_tournaments.config.load import rules_of
 from miai_tournaments.config.schema import LimitsSection, TournamentConfig

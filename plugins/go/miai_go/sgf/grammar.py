@@ -16,14 +16,7 @@ from typing import Any, Final
 
 from sgfmill.sgf_grammar import Coarse_game_tree
 
-from miai_go.sgf.check import (
-    MAX_DEPTH,
-    MAX_NODES,
-    MAX_VALUE_BYTES,
-    MAX_VALUES,
-    SgfError,
-    shown,
-)
+from miai_go.sgf.check import MAX_DEPTH, MAX_NODES, MAX_VALUE_BYTES, MAX_VALUES, SgfError, shown
 
 # Possessive quantifiers: no text makes the search of a bracket's end backtrack.
 _TOKEN: Final = re.compile(

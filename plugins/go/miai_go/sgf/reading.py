@@ -316,8 +316,7 @@ def board_of(file: Path, *, moves: int = 0) -> NDArray[np.int8]:
     line = game.main_line()
     if moves > len(line.actions):
         raise SgfError(
-            f"has {len(line.actions)} moves, not {moves}; set --moves to fewer",
-            source=str(file),
+            f"has {len(line.actions)} moves, not {moves}; set --moves to fewer", source=str(file)
         )
     return game.replay(game.playable(line), line, plies=moves).board.stones()
 
