@@ -11,7 +11,6 @@ from tests.tsumego.drawn import second_line
 
 from miai_go.errors import ProblemError
 from miai_go.rules.coordinates import parse_vertex
-from miai_go.sgf.check import MAX_FILE_BYTES
 from miai_go.tsumego.problem_sgf import Problem, collection_sgf, problems_of, read_problems
 from miai_go.tsumego.zones import find_zone
 
@@ -102,11 +101,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "a move on a stone": (f"(;SZ[9]{WALL}{ROW}MA[bh];W[ah])", "begins at A2, on a stone"),
     "a move off the board": (f"(;SZ[9]{WALL}{ROW}MA[bh];W[jj])", "variation is off the board"),
     "no SGF": ("1. d4 d5", "is not SGF"),
-    "nothing": ("", "is not SGF"),
     "cut short": (f"(;SZ[9]{WALL}{ROW}MA[b", "has no target"),
-    "binary": (b"(;SZ[9]\0)", "null byte"),
-    "huge": (b"(;C[" + b"x" * MAX_FILE_BYTES + b"])", "larger than 4194304 bytes"),
-    "deep": (b"(;" * 2_000 + b")" * 2_000, "variations inside each other"),
 }
 
 
