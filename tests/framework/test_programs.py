@@ -200,6 +200,7 @@ def act(**answer):
         ("raise KeyError('x')", "crash", "KeyError: 'x'"),
         ("os.kill(os.getpid(), 11)", "crash", "was killed by SIGSEGV"),
         ("os.close(1); time.sleep(60)", "crash", "closed its standard output"),
+        ("os.close(0); act(); time.sleep(60)", "crash", "closed its standard input"),
         ("sys.stdout.write('x' * 3_000_000)", "flood", "more than 1,048,576 bytes"),
         ("while True: sys.stderr.write('x' * 1_000_000)", "flood", "to standard error"),
         ("act(action=99)", "illegal-action", "99"),
