@@ -178,9 +178,7 @@ def test_what_the_config_names_is_read_only_for_all_and_no_secret_is_read(
             fixed=tuple(fixed),
             environment=("MY_NAME",),
         )
-        attacks = (
-            "unlink truncate write mode owner times fifo soft hard move environment look_around"
-        )
+        attacks = "unlink truncate write mode owner times soft hard move environment look_around"
         names = [*map(str, files)]
         outcomes = fight.result(attacks, paths=names, pids=[os.getpid()], text="secret-5")
         assert outcomes.pop("look_around") == ["MY_NAME"]

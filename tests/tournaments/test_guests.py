@@ -6,6 +6,7 @@ import os
 import shutil
 import sqlite3
 import sys
+from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
 from functools import partial
@@ -17,6 +18,7 @@ from tests.tournaments.support import RANDOMS, config_text, games_of, player
 
 from miai.errors import ConfigError, StoreError
 from miai.process.sandbox import sandbox_hindrance
+from miai.record_reader import read_record
 from miai_tournaments.config.load import load_tournament
 from miai_tournaments.report.live import Reporter, read_status
 from miai_tournaments.report.report import build_report
@@ -166,17 +168,19 @@ def test_the_level_of_isolation_does_not_change_by_itself(
         pytest.skip(reason)
     run = Run(tmp_path, player("ann"), player("bob"))
 
-    def levels() -> str:
+    def levels() -> tuple[str, dict[str, int]]:
+        """Return the level of the run and the number of games at each."""
         with Store.read(run.folder) as store:
-            return store.info().isolation()
+            records = [read_record(store.record(row.game_id)) for row in store.results()]
+            return store.info().isolation(), Counter(r.tags["isolation"] for r in records)
 
     run.play("limits.isolation=process")
     run.play("rounds=2")
-    assert levels() == "process"
+    assert levels() == ("process", {"process": 4})
     assert any("not in sandboxes" in line for line in run.said)
     run.play("rounds=3", "limits.isolation=sandbox")
     assert "agents were isolated at the level process so far" in run.said
-    assert levels() == "sandbox"
+    assert levels() == ("sandbox", {"process": 4, "sandbox": 2})
     for module in ("config.schema", "running.tournament_run", "running.start"):
         monkeypatch.setattr(f"miai_tournaments.{module}.sandbox_hindrance", lambda: "bwrap is gone")
     with pytest.raises(ConfigError, match=r"ran in sandboxes so far, and bwrap is gone; install"):
