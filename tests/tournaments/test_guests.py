@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sqlite3
@@ -29,6 +30,7 @@ from miai_tournaments.store.rows import GameResult, ScheduledGame
 from miai_tournaments.store.store import Store
 
 AGENT = "import miai\nclass Own(miai.RandomAgent):\n    pass\n"
+OWN = player("own", "own.py:Own")
 
 
 class Watcher(Reporter):
@@ -44,10 +46,12 @@ class Watcher(Reporter):
 
 
 class Run:
-    """A run in this process, and what it says."""
+    """A run in this process and in its folder, with what it says and the file of an agent."""
 
     def __init__(self, base: Path, *players: Any, rounds: int = 1, **sections: Any) -> None:
         self.config, self.folder, self.said = base / "x.toml", base / "out", list[str]()
+        self.file = base / "own.py"
+        self.file.write_text(AGENT)
         text = config_text(*players, tournament={"rounds": rounds}, **sections)
         if "format" in sections:  # which has its own number
             text = text.replace(f"rounds = {rounds}\n", "", 1)
@@ -55,12 +59,14 @@ class Run:
 
     def play(self, *settings: str, after: Callable[[], object] = lambda: None) -> None:
         """Begin or extend it."""
-        tournament = load_tournament(self.config, list(settings))
-        play_tournament(tournament, self.folder, self.options(after))
+        with contextlib.chdir(self.config.parent):
+            tournament = load_tournament(self.config, list(settings))
+            play_tournament(tournament, self.folder, self.options(after))
 
     def resume(self) -> None:
         """Resume it."""
-        resume_tournament(self.folder, self.options())
+        with contextlib.chdir(self.config.parent):
+            resume_tournament(self.folder, self.options())
 
     def options(self, after: Callable[[], object] = lambda: None) -> RunOptions:
         """Return options of a run in this process."""
@@ -78,31 +84,51 @@ class Run:
             connection.execute(statement)
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run of six games, of which no test changes anything."""
+    run = Run(tmp_path_factory.mktemp("finished"), *RANDOMS[:2], OWN)
+    run.play()
+    return run
+
+
+@pytest.fixture
+def copied(finished: Run, tmp_path: Path) -> Run:
+    """A copy of the finished run."""
+    run = Run(tmp_path, *RANDOMS[:2], OWN)
+    shutil.copytree(finished.folder, run.folder)
+    return run
+
+
 # -- files that the config names -------------------------------------------------------------------
 
 
+def test_a_run_does_not_grow_with_a_changed_file(copied: Run) -> None:
+    copied.file.write_text(AGENT + "# weaker\n")
+    with pytest.raises(StoreError, match=r": own.py changed since .*restore the file and resume"):
+        copied.play("rounds=2")
+
+
+@pytest.mark.slow
 def test_a_run_goes_no_further_with_a_changed_file(tmp_path: Path) -> None:
     """Neither while it goes on nor in another sitting; what killed workers leave goes with it."""
-    file = tmp_path / "own.py"
-    file.write_text(AGENT)
-    players = (player("own", f"{file}:Own"), player("ann"))
-    run = Run(tmp_path, *players, limits={"isolation": "process"})
+    run = Run(tmp_path, *RANDOMS[:1], OWN, limits={"isolation": "process"})
     left = run.folder / "logs" / ".running-1" / "own.log"
 
     def change() -> None:
         left.parent.mkdir(parents=True, exist_ok=True)
         left.touch()
-        file.write_text(AGENT + "# weaker\n")
+        run.file.write_text(AGENT + "# weaker\n")
 
-    with pytest.raises(StoreError, match=rf"{file} changed since .*restore the file and resume"):
+    with pytest.raises(StoreError, match=r": own.py changed"):
         run.play("rounds=20", after=change)
     assert not left.parent.exists()
     played = read_status(run.folder).counts["done"]
     assert 0 < played < 40
-    with pytest.raises(StoreError, match=f"{file} changed"):
+    with pytest.raises(StoreError, match=r": own.py changed"):
         run.resume()
     assert read_status(run.folder).counts["done"] == played
-    file.write_text(AGENT)
+    run.file.write_text(AGENT)
     run.resume()
     assert read_status(run.folder).counts["done"] == 40
 
@@ -161,9 +187,19 @@ def rewrite(path: Path) -> None:
 # -- the level of isolation ------------------------------------------------------------------------
 
 
-def test_the_level_of_isolation_does_not_change_by_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_run_in_sandboxes_does_not_go_on_without(
+    copied: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if reason := sandbox_hindrance():
+        pytest.skip(reason)
+    for module in ("config.schema", "running.tournament_run", "running.start"):
+        monkeypatch.setattr(f"miai_tournaments.{module}.sandbox_hindrance", lambda: "bwrap is gone")
+    with pytest.raises(ConfigError, match=r"ran in sandboxes so far, and bwrap is gone; install"):
+        copied.play("rounds=2")
+
+
+@pytest.mark.slow
+def test_the_level_of_isolation_does_not_change_by_itself(tmp_path: Path) -> None:
     if reason := sandbox_hindrance():
         pytest.skip(reason)
     run = Run(tmp_path, player("ann"), player("bob"))
@@ -172,7 +208,7 @@ def test_the_level_of_isolation_does_not_change_by_itself(
         """Return the level of the run and the number of games at each."""
         with Store.read(run.folder) as store:
             records = [read_record(store.record(row.game_id)) for row in store.results()]
-            return store.info().isolation(), Counter(r.tags["isolation"] for r in records)
+            return store.info().isolation(), Counter(str(r.tags["isolation"]) for r in records)
 
     run.play("limits.isolation=process")
     run.play("rounds=2")
@@ -181,29 +217,9 @@ def test_the_level_of_isolation_does_not_change_by_itself(
     run.play("rounds=3", "limits.isolation=sandbox")
     assert "agents were isolated at the level process so far" in run.said
     assert levels() == ("sandbox", {"process": 4, "sandbox": 2})
-    for module in ("config.schema", "running.tournament_run", "running.start"):
-        monkeypatch.setattr(f"miai_tournaments.{module}.sandbox_hindrance", lambda: "bwrap is gone")
-    with pytest.raises(ConfigError, match=r"ran in sandboxes so far, and bwrap is gone; install"):
-        run.play("rounds=4")
 
 
 # -- folders of others -----------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """A run of six games, of which no test changes anything."""
-    run = Run(tmp_path_factory.mktemp("finished"), *RANDOMS)
-    run.play()
-    return run
-
-
-@pytest.fixture
-def copied(finished: Run, tmp_path: Path) -> Run:
-    """A copy of the finished run."""
-    run = Run(tmp_path, *RANDOMS)
-    shutil.copytree(finished.folder, run.folder)
-    return run
 
 
 @pytest.mark.parametrize(
@@ -259,7 +275,7 @@ def test_a_run_that_grows_as_it_is_played_misses_no_game(tmp_path: Path) -> None
 
 def test_games_that_are_gone_are_missed_and_played_again(finished: Run, copied: Run) -> None:
     for table in ("records", "games"):
-        copied.change(f"DELETE FROM {table} WHERE game_id IN ('ann~bob~0001a', 'bob~cid~0001b')")
+        copied.change(f"DELETE FROM {table} WHERE game_id IN ('ann~bob~0001a', 'bob~own~0001b')")
     line = "2 games missing in the store: resume to play them"
     assert f"4 of 6 games are done\n{line}" in read_status(copied.folder).to_text()
     with Store.read(copied.folder) as store:
