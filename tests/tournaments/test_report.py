@@ -21,7 +21,9 @@ from tests.whole_texts import assert_expected
 from miai.errors import StoreError
 from miai.pages.document import printable
 from miai.record import Termination
+from miai_tournaments.report.rating_tables import crosstable
 from miai_tournaments.report.report import build_report
+from miai_tournaments.report.standings import count_games
 from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo
 
 quick = settings(max_examples=40, deadline=None)
@@ -294,6 +296,10 @@ def test_a_crosstable_too_large_is_left_out_and_said_so() -> None:
     text = build_report(round_robin(60)).to_text(80)
     assert "Crosstable: left out for 60 players" in text
     assert "row against the column" not in text
+    idle = [f"idle-{n}" for n in range(100)]
+    table = crosstable(build_report(count_games(round_robin(3), players=idle)))
+    assert table.title.endswith("row against the column, the first 100 of 103 players")
+    assert (len(table.rows), len(table.columns)) == (100, 2 + 100)
 
 
 def test_a_large_crosstable_comes_in_two_parts() -> None:

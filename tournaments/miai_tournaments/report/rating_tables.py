@@ -383,6 +383,9 @@ _PAYOFF_CROSSTABLE_NOTE = (
     "column. Columns are headed by rank."
 )
 
+_MOST_CROSSED = 100
+"""Players in a table of players against players: of a thousand it would have a million cells."""
+
 # -- players against players ----------------------------------------------------------------------
 
 
@@ -440,7 +443,7 @@ def crosstable(report: ReportContents) -> Table:
 
 
 def _payoff_crosstable(report: ReportContents, payoffs: Payoffs) -> Table:
-    names = report.ranking()
+    names = report.ranking()[:_MOST_CROSSED]
     means = {(a, b): payoffs.against(a, b) for a in names for b in names if a != b}
     extent = max((abs(mean.value) for mean in means.values() if mean), default=0.0) or 1.0
 
@@ -497,8 +500,11 @@ def _square(
     omission: str | None = None,
     media: tuple[Medium, ...] = (*PRINTED, "page"),
 ) -> Table:
-    """Return a table of players against players, its columns headed by rank."""
-    players = ranked(report)
+    """Return a table of the first players against each other, its columns headed by rank."""
+    players = ranked(report)[:_MOST_CROSSED]
+    total = len(report.standings.players)
+    if total > len(players):
+        title += f", the first {len(players)} of {total} players"
     columns = [Column(str(rank), title=player_name(name)) for rank, name in players]
     self = Cell("\N{MIDDLE DOT}", style="self")
     rows: list[Row] = [
@@ -507,12 +513,12 @@ def _square(
     ]
     if omission is None:
         start = title.split(":")[0]
-        omission = f"{start}: left out for {len(players)} players; the JSON report has it."
+        omission = f"{start}: left out for {total} players; the JSON report has it."
     return Table(
         title,
         (RANK, PLAYER, *columns),
         rows,
-        keys=report.ranking(),
+        keys=[name for _, name in players],
         style="heat",
         sortable=False,
         narrow=narrow,
