@@ -1,16 +1,18 @@
 """A player's information: views and beliefs.
 
 A *world* is a state that is consistent with all observations of a player. A belief is the set of
-the player's worlds, and draws one of them without seeing the true state. The belief ``enumerated``
-works for every small game, and ``sampled`` for larger ones.
+the player's worlds with their probabilities, and draws one of them without seeing the true state.
+The belief ``enumerated`` works for every small game, and ``sampled`` for larger ones.
 """
 
 from __future__ import annotations
 
+import math
 import random
-from collections import deque
-from collections.abc import Hashable, Iterator, Sequence
-from typing import Protocol, TypeVar, runtime_checkable
+from bisect import bisect
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from itertools import accumulate
+from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from miai.errors import BeliefTooLargeError, EmptyBeliefError, HiddenInformationError
 from miai.game import Game, Observation, Player, State
@@ -23,12 +25,13 @@ __all__ = [
     "EnumeratedBelief",
     "ObservationMatch",
     "PlayerView",
+    "Policy",
     "SampledBelief",
+    "Worlds",
     "joint_actions",
-    "successor_actions",
+    "world_weights",
 ]
 
-T = TypeVar("T")
 StateT_co = TypeVar("StateT_co", bound=State, covariant=True)
 
 
@@ -93,13 +96,16 @@ class PlayerView:
 
 @runtime_checkable
 class BeliefState(Protocol[StateT_co]):
-    """The set of worlds that a player considers possible."""
+    """The worlds that a player considers possible.
+
+    A belief whose worlds are not equally probable has the attribute `weights`; see `world_weights`.
+    """
 
     def observe(self, observation: Observation) -> None:
         """Keep the worlds that explain the observation. Raises `EmptyBeliefError` if none does."""
 
     def sample(self, rng: random.Random) -> StateT_co:
-        """Return a copy of one world, uniformly."""
+        """Return a copy of one world, drawn by its probability."""
 
     def __iter__(self) -> Iterator[StateT_co]:
         """Iterate over the worlds, which must not be changed."""
@@ -108,13 +114,37 @@ class BeliefState(Protocol[StateT_co]):
         """Return the number of worlds."""
 
 
+def world_weights(belief: BeliefState[State]) -> Sequence[float]:
+    """Return the probabilities of the worlds, in their order; equal if there are no `weights`."""
+    weights: Sequence[float] | None = getattr(belief, "weights", None)
+    return weights or [1 / len(belief)] * len(belief)
+
+
+Policy: TypeAlias = Callable[[State], Sequence[float]]
+"""Probabilities of the legal actions of who acts next in a state, in their order."""
+
+Worlds: TypeAlias = dict[Hashable, tuple[State, float]]
+"""Worlds with their weights, by key."""
+
+Ways: TypeAlias = dict[Hashable, list[tuple[Hashable, float, bool]]]
+"""From each position the next ones, with probabilities, and whether the player notices."""
+
+_NOISE = 0.02  # of an action at random: a policy that is wrong must not rule out a possible world
+_ROUNDS = 1000  # unobserved transitions in a row that are weighed, at most
+_NEGLIGIBLE = 1e-12  # share of the weight that may be left to go round in unobserved circles
+
+
 class EnumeratedBelief:
-    """A belief that holds every world, for small games of any kind.
+    """A belief that holds every world with its probability, for small games of any kind.
 
     An observation advances every world over all actions of the others and outcomes of chance,
     through any number of transitions that the player does not notice, to a transition with this
-    observation. Of worlds with equal keys one is kept: their futures are the same. Probabilities
-    are not kept.
+    observation. Worlds with equal keys are merged: their futures are the same, and their
+    probabilities add up.
+
+    The probability of a world is that of its histories, given the observations: the product of
+    chance's probabilities and of the others' actions under `policy`, mixed with 2 % of random
+    actions, so that it rules nothing out. The player's own actions are certain.
 
     The worlds are those just after the player's last observation, without later transitions that
     the player does not notice; on its own turn there are none.
@@ -125,37 +155,42 @@ class EnumeratedBelief:
     Attributes:
       game, player: the game, and the player whose belief it is.
       limit: maximum number of worlds, also while expanding.
+      policy: how the others act; None for uniformly random actions.
+      weights: the probabilities of the worlds, in their order.
+      generated: number of positions generated so far.
     """
 
-    def __init__(self, game: Game, player: int, *, limit: int = 1_000_000) -> None:
-        self.game = game
-        self.player = player
-        self.limit = limit
-        self._worlds: dict[Hashable, State] = {}
-        self._order: list[State] = []  # the same worlds, to draw from
+    def __init__(
+        self, game: Game, player: int, *, limit: int = 1_000_000, policy: Policy | None = None
+    ) -> None:
+        self.game, self.player, self.limit, self.policy = game, player, limit, policy
+        self.generated = 0
+        self._hold({})
 
     def observe(self, observation: Observation) -> None:
         """Keep the worlds that explain the observation.
 
         Raises `EmptyBeliefError` or `BeliefTooLargeError`, and then keeps the belief unchanged.
         """
-        target = ObservationMatch(observation)
-        worlds = self._advance(self._order, target) if self._worlds else self._begin(target)
+        worlds = self._advance(self._worlds or None, ObservationMatch(observation))
         if not worlds:
             raise EmptyBeliefError(
                 f"{self.game.info.title}: no world explains the observation of player "
                 f"{self.player}: {observation}; a belief needs all observations, in order"
             )
-        self._worlds = worlds
-        self._order = list(worlds.values())
+        self._hold(worlds)
 
     def sample(self, rng: random.Random) -> State:
-        """Return a copy of a random world. Raises `EmptyBeliefError` before any observation."""
+        """Return a copy of a world, drawn by its weight. Raises `EmptyBeliefError` without any."""
         if not self._order:
             raise EmptyBeliefError(
-                f"{self.game.info.title}: player {self.player} has observed nothing yet"
+                f"{self.game.info.title}: player {self.player} has observed nothing, or none of "
+                "the drawn worlds explains its observations; then raise the limit"
             )
-        return self._order[rng.randrange(len(self._order))].clone()
+        if self._sums is None:
+            return self._order[rng.randrange(len(self._order))].clone()
+        number = bisect(self._sums, rng.random() * self._sums[-1])
+        return self._order[min(number, len(self._order) - 1)].clone()
 
     def __iter__(self) -> Iterator[State]:
         return iter(self._order)
@@ -166,147 +201,234 @@ class EnumeratedBelief:
     def __contains__(self, state: State) -> bool:
         return state.key() in self._worlds
 
-    def _begin(self, target: ObservationMatch) -> dict[Hashable, State]:
-        start = self.game.new_initial_state()
-        first = start.observation(self.player)
-        if first is None:  # the player does not observe the beginning of the game
-            return self._advance([start], target)
-        return {start.key(): start} if target.matches(first) else {}
+    def _hold(self, worlds: Worlds) -> None:
+        self._worlds = _normalised(worlds)
+        self._order = [state for state, _ in self._worlds.values()]
+        self.weights = [weight for _, weight in self._worlds.values()]
+        equal = not self.weights or min(self.weights) > (1 - 1e-9) * max(self.weights)
+        self._sums = None if equal else list(accumulate(self.weights))
 
-    def _advance(self, worlds: list[State], target: ObservationMatch) -> dict[Hashable, State]:
-        """Return the worlds after the next observed transition, which must match the target."""
+    def _advance(
+        self, worlds: Worlds | None, target: ObservationMatch, *, work: int | None = None
+    ) -> Worlds:
+        """Return the worlds after the next observed transition, which must match the target.
+
+        Without worlds, begin. Raises `BeliefTooLargeError` if there are more than `limit` worlds
+        or, with `work`, if more positions than that are generated.
+        """
+        player, stop = self.player, self.generated + (work or 0)
+        if worlds is None:
+            start = self.game.new_initial_state()
+            worlds = {start.key(): (start, 1.0)}
+            if (first := start.observation(player)) is not None:
+                return worlds if target.matches(first) else {}
         successors: dict[Hashable, State] = {}
-        frontier = worlds.copy()
-        unobserved = {state.key() for state in frontier}
+        ways: Ways = {}
+        frontier = [(key, state) for key, (state, _) in worlds.items()]
+        unobserved = set(worlds)
         while frontier:
-            state = frontier.pop()
-            for action in successor_actions(state, self.player, target.observation):
+            origin, state = frontier.pop()
+            onwards = ways[origin] = []
+            for action, probability in self._outcomes(state, target.observation):
+                self.generated += 1
                 child = state.clone()
                 child.apply_unchecked(action)
-                observation = child.observation(self.player)
-                key = child.key()
+                observation = child.observation(player)
                 if observation is None:
                     # Each position that the player does not notice is expanded once, however it is
                     # reached.
-                    if key not in unobserved:
+                    if (key := child.key()) not in unobserved:
                         unobserved.add(key)
-                        frontier.append(child)
-                elif key not in successors and target.matches(observation):
-                    successors[key] = child
+                        frontier.append((key, child))
+                    onwards.append((key, probability, False))
+                elif target.matches(observation):
+                    successors.setdefault(key := child.key(), child)
+                    onwards.append((key, probability, True))
             # While expanding: what the player does not notice may grow without end before it ends.
-            if len(successors) + len(unobserved) > self.limit:
+            held = len(successors) + len(unobserved)
+            if held > self.limit if work is None else self.generated > stop:
                 raise BeliefTooLargeError(
                     f"{self.game.info.title}: more than {self.limit} worlds; raise the limit "
                     "or use a belief made for this game"
                 )
-        return successors
+        weights = _path_weights({key: weight for key, (_, weight) in worlds.items()}, ways)
+        return {key: (state, weights.get(key, 0.0)) for key, state in successors.items()}
+
+    def _outcomes(self, state: State, observation: Observation) -> Sequence[tuple[int, float]]:
+        """Return the next actions that may have led to an observation, with probabilities.
+
+        A player observes its own action when it takes it, so its others need not be tried. Where
+        several players act at once, the actions are those of the next of them.
+        """
+        if (actor := state.next_actor()) == Player.CHANCE:
+            return state.chance_outcomes()
+        if actor == self.player:
+            own = observation.action if observation.actor == state.current_player() else None
+            return [] if own is None or not state.is_legal(own) else [(own, 1.0)]
+        actions = state.legal_actions()
+        if self.policy is None or not actions:
+            return [(action, 1 / len(actions)) for action in actions]
+        chosen = zip(actions, self.policy(state), strict=True)
+        return [(action, (1 - _NOISE) * p + _NOISE / len(actions)) for action, p in chosen]
 
 
-class SampledBelief:
+def _path_weights(layer: dict[Hashable, float], ways: Ways) -> dict[Hashable, float]:
+    """Return the weights of the ends of all ways from some positions of given weights."""
+    weights: dict[Hashable, float] = {}
+    # Paths of different lengths meet, and circles close, so positions have several turns.
+    for _ in range(_ROUNDS):
+        after: dict[Hashable, float] = {}
+        for origin, weight in layer.items():
+            for key, probability, ends in ways[origin]:
+                sums = weights if ends else after
+                sums[key] = sums.get(key, 0.0) + weight * probability
+        if not after or sum(after.values()) <= _NEGLIGIBLE * sum(weights.values()):
+            break
+        layer = after
+    return weights
+
+
+def _normalised(worlds: Worlds) -> Worlds:
+    """Return worlds whose weights sum to one; equal ones if no weight is left."""
+    total = math.fsum(weight for _, weight in worlds.values())
+    return {
+        key: (state, weight / total if total else 1 / len(worlds))
+        for key, (state, weight) in worlds.items()
+    }
+
+
+def _merge(worlds: Worlds, others: Worlds) -> None:
+    """Add worlds to others; the weights of equal ones add up."""
+    for key, (state, weight) in others.items():
+        worlds[key] = state, weight + (worlds[key][1] if key in worlds else 0.0)
+
+
+class SampledBelief(EnumeratedBelief):
     """A belief of at most `limit` worlds, for games with more worlds than can be held.
 
-    Up to the limit it is an `EnumeratedBelief`. Beyond it, worlds drawn at random are kept, and
-    after an observation their successors: a particle filter without weights. When no world is left
-    that explains an observation, the belief is built again from all observations with other draws,
-    a few times; after that it is empty until the next attempt succeeds.
+    Up to the limit it is an `EnumeratedBelief`. Beyond it, it is a particle filter: worlds drawn by
+    their weights play on until the player observes something; of those that explain the observation
+    equal ones are merged. When none is left, the belief is built again with other draws since it
+    was complete, a few times; after that it is empty until the next attempt succeeds.
 
-    Draws depend on the observations alone, so the same game gives the same belief.
+    Beside it the enumeration goes on, the latest observations first, while it finds no more than
+    `limit` worlds. When it ends, the belief is complete again. It is given up when more than 50
+    times `limit` worlds (10,000 at least) wait for it.
+
+    Draws depend on the seed and the observations alone, so the same game gives the same belief.
 
     Args:
       attempts: how often a belief that was lost is built again after an observation.
 
     Attributes:
-      game, player: the game, and the player whose belief it is.
       limit: maximum number of worlds that are kept.
+      complete: whether the worlds are all that explain the observations.
       rebuilt: how often it was built again.
     """
 
-    def __init__(self, game: Game, player: int, *, limit: int = 1000, attempts: int = 3) -> None:
-        self.game, self.player, self.limit, self.attempts = game, player, limit, attempts
-        self.rebuilt = 0
-        self._observations: list[Observation] = []
-        self._rng = random.Random(0)
-        self._worlds: list[State] = []
+    def __init__(
+        self,
+        game: Game,
+        player: int,
+        *,
+        limit: int = 1000,
+        attempts: int = 3,
+        policy: Policy | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(game, player, limit=limit, policy=policy)
+        self.attempts, self.rebuilt, self.complete = attempts, 0, True
+        self._rng = random.Random(seed)
+        self._targets: list[ObservationMatch] = []
+        start = game.new_initial_state()
+        # The last complete worlds, and after how many observations; and the worlds that wait, by
+        # the number of observations since.
+        self._known: tuple[int, Worlds] = 0, {start.key(): (start, 1.0)}
+        self._waiting = [dict(self._known[1])]
 
     def observe(self, observation: Observation) -> None:
         """Keep worlds that explain the observation; there may be none, see `__len__`."""
-        self._observations.append(observation)
-        if self._worlds or len(self._observations) == 1:
-            self._worlds = self._next(self._worlds, observation)
+        number, before = len(self._targets), self.generated
+        self._targets.append(ObservationMatch(observation))
+        if self._waiting:
+            self._waiting.append({})
+        if self.complete and self._enumerate(_EXPANDED * self.limit):
+            return
+        self.complete = False
+        worlds = self._filtered(self._worlds if number else self._known[1], number)
         for _ in range(self.attempts):
-            if self._worlds:
-                return
-            self.rebuilt += 1
-            for number, earlier in enumerate(self._observations):
-                self._worlds = self._next(self._worlds, earlier)
-                if not self._worlds and number:
-                    break
-
-    def sample(self, rng: random.Random) -> State:
-        """Return a copy of a random world. Raises `EmptyBeliefError` if there is none."""
-        if not self._worlds:
-            raise EmptyBeliefError(
-                f"{self.game.info.title}: none of the worlds drawn for player {self.player} "
-                "explains its observations; raise the limit of the belief"
-            )
-        return self._worlds[rng.randrange(len(self._worlds))].clone()
-
-    def __iter__(self) -> Iterator[State]:
-        return iter(self._worlds)
-
-    def __len__(self) -> int:
-        return len(self._worlds)
-
-    def _next(self, worlds: list[State], observation: Observation) -> list[State]:
-        """Return worlds after an observed transition, at most `limit`."""
-        target = ObservationMatch(observation)
-        if not worlds:
-            start = self.game.new_initial_state()
-            seen = start.observation(self.player)
-            if seen is not None:
-                return [start] if target.matches(seen) else []
-            worlds = [start]
-        explained: dict[Hashable, State] = {}
-        # One action of each world in turn, so that what is kept stems from as many as possible.
-        frontier = deque(self._untried(world, observation) for world in self._shuffled(worlds))
-        for _ in range(_EXPANDED * self.limit):
-            if not frontier or len(explained) == self.limit:
+            if worlds:
                 break
-            state, actions = frontier.popleft()
-            if not actions:
-                continue
-            child = state.clone()
-            child.apply_unchecked(actions.pop())
-            frontier.append((state, actions))
+            self.rebuilt += 1
+            earlier, worlds = self._known
+            while worlds and earlier <= number:
+                worlds, earlier = self._filtered(worlds, earlier), earlier + 1
+        self._hold(worlds)
+        self._enumerate(self.generated - before)  # takes as long again
+
+    def _enumerate(self, work: int) -> bool:
+        """Continue the enumeration by about `work` positions; hold its worlds if it ends."""
+        work, first = max(work, _LEAST), self._known[0]
+        stop, waiting = self.generated + work, self._waiting
+        while waiting and len(waiting[-1]) <= self.limit:
+            number = next((n for n in range(len(waiting) - 2, -1, -1) if waiting[n]), None)
+            if number is None:
+                self._hold(waiting[-1])
+                self.complete, self._known = True, (len(self._targets), self._worlds)
+                self._waiting = [dict(self._worlds)]
+                return True
+            if self.generated > stop:
+                break
+            layer, target = waiting[number], self._targets[first + number]
+            part = dict(layer.popitem() for _ in range(min(_PART, len(layer))))
+            try:
+                after = self._advance(part if first + number else None, target, work=work)
+                _merge(waiting[number + 1], after)
+            except BeliefTooLargeError:
+                waiting.clear()
+        if sum(map(len, waiting)) > max(_EXPANDED * self.limit, 10_000):
+            waiting.clear()
+        return False
+
+    def _filtered(self, worlds: Worlds, number: int) -> Worlds:
+        """Return at most `limit` worlds that explain an observation, drawn from those before it."""
+        target, before, found = self._targets[number], self.generated, 0
+        enough, stop = before + _DRAWN * self.limit, before + _EXPANDED * self.limit
+        kept: Worlds = {}
+        while worlds and found < self.limit and self.generated < (enough if found else stop):
+            for state in self._resampled(worlds):
+                child = self._played(state, target, stop) if found < self.limit else None
+                if child is not None:
+                    _merge(kept, {child.key(): (child, 1.0)})
+                    found += 1
+        return _normalised(kept)
+
+    def _resampled(self, worlds: Worlds) -> Iterator[State]:
+        """Yield `limit` worlds by their weights, in random order: systematic resampling."""
+        point, total = self._rng.random(), 0.0
+        for state, weight in self._rng.sample(list(worlds.values()), len(worlds)):
+            total += weight * self.limit
+            while point < total:
+                yield state
+                point += 1
+
+    def _played(self, state: State, target: ObservationMatch, stop: int) -> State | None:
+        """Play a copy of a world on at random until an observation; None if it is another."""
+        child, seen = state.clone(), None
+        while seen is None and self.generated < stop:
+            self.generated += 1
+            if not (outcomes := self._outcomes(child, target.observation)):
+                return None
+            actions, probabilities = zip(*outcomes, strict=True)
+            child.apply_unchecked(self._rng.choices(actions, probabilities)[0])
             seen = child.observation(self.player)
-            if seen is None:
-                frontier.append(self._untried(child, observation))
-            elif target.matches(seen):
-                explained.setdefault(child.key(), child)
-        return list(explained.values())
-
-    def _untried(self, world: State, observation: Observation) -> tuple[State, list[int]]:
-        return world, self._shuffled(successor_actions(world, self.player, observation))
-
-    def _shuffled(self, items: Sequence[T]) -> list[T]:
-        return self._rng.sample(items, len(items))
+        return child if seen is not None and target.matches(seen) else None
 
 
-_EXPANDED = 50  # successors generated for each world that is kept, at most
-
-
-def successor_actions(state: State, player: int, observation: Observation) -> Sequence[int]:
-    """Return the next actions in a world that may have led to a player's observation.
-
-    A player observes its own action when it takes it, so its others need not be tried. Where
-    several players act at once, the actions are those of the next of them.
-    """
-    if state.next_actor() != player:
-        return state.legal_actions()
-    action = observation.action
-    if observation.actor != state.current_player() or action is None or not state.is_legal(action):
-        return ()
-    return (action,)
+_EXPANDED = 50  # positions generated for each world that is kept, at most
+_DRAWN = 10  # the same, once a world explains the observation
+_LEAST = 2000  # positions by which the enumeration goes on, at least
+_PART = 100  # worlds that are expanded together, so that their successors are merged early
 
 
 def joint_actions(observation: Observation) -> dict[int, int]:

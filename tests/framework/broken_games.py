@@ -5,16 +5,20 @@ Every one is a small subclass of a good game. The conformance kit must name the 
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from miai import EnumeratedBelief, Game, Observation, State
+from miai.information import Worlds
 from miai_classics.kuhn_poker import KuhnPoker, KuhnPokerState
 from miai_classics.matrix_games import MatrixState, PrisonersDilemma, RepeatedGameParameters
 from miai_classics.phantom_tic_tac_toe import PhantomTicTacToe, PhantomTicTacToeState
+from miai_classics.pig import Pig, PigState
 from miai_classics.tic_tac_toe import TicTacToe, TicTacToeState, cell_name
 
 if TYPE_CHECKING:
@@ -216,17 +220,49 @@ class PaysOnePlayerOnly(TicTacToeState):
         return super().returns()[:1]
 
 
-@broken("chance", KuhnPoker)
-class DealsWithMissingProbability(KuhnPokerState):
-    def chance_outcomes(self) -> list[tuple[int, float]]:
-        return [(card, 0.3) for card, _ in super().chance_outcomes()]
+Outcomes: TypeAlias = list[tuple[int, float]]
 
 
-@broken("chance", KuhnPoker)
-class DealsWhatIsImpossible(KuhnPokerState):
-    def chance_outcomes(self) -> list[tuple[int, float]]:
-        outcomes = super().chance_outcomes()
-        return [(card, float(card == outcomes[0][0])) for card, _ in outcomes]
+def game_dealt_by(deal: Callable[[Outcomes], Outcomes]) -> Game:
+    """Return Kuhn poker with other probabilities of the cards that are left."""
+
+    class Dealer(KuhnPokerState):
+        def legal_actions(self) -> list[int]:
+            return [card for card, _ in super().chance_outcomes()] or super().legal_actions()
+
+        def chance_outcomes(self) -> Outcomes:
+            return deal(right) if (right := super().chance_outcomes()) else []
+
+    class Dealt(KuhnPoker):
+        def new_initial_state(self) -> KuhnPokerState:
+            return Dealer(self)
+
+    return Dealt()
+
+
+MOODS = itertools.cycle([0.2, 0.3, 0.4, 0.5])
+WRONG_CHANCES: dict[str, Callable[[Outcomes], Outcomes]] = {
+    "DealsWithoutProbabilities": lambda cards: [],
+    "DealsWithMissingProbability": lambda cards: [(card, 0.3) for card, _ in cards],
+    "DealsWhatIsImpossible": lambda cards: [(c, float(c == cards[0][0])) for c, _ in cards],
+    "DealsWithNegativeProbability": lambda cards: [(2, 1.5), *((c, -0.25) for c, _ in cards[1:])],
+    "LeavesACardOut": lambda cards: [(card, 1 / (len(cards) - 1)) for card, _ in cards[1:]],
+    "DealsACardThatIsNotThere": lambda cards: [(card, 1 / 3) for card in (2, 3, 4)],
+    "DealsACardTwice": lambda cards: [(card, p / 2) for card, p in cards for _ in range(2)],
+    "ChangesItsMind": lambda cards: [(card, next(MOODS)) for card, _ in cards],
+}
+for name, deal in WRONG_CHANCES.items():
+    rule = "deterministic" if name == "ChangesItsMind" else "chance"
+    BROKEN[name] = Broken(partial(game_dealt_by, deal), rule)
+
+
+@broken("key", Pig)
+class LoadsTheDie(PigState):
+    """Its faces are equally probable in every other position, whatever the key."""
+
+    def chance_outcomes(self) -> Outcomes:
+        faces, load = super().chance_outcomes(), 0.01 * (self.move_number() % 4 // 2)
+        return [(face, p + load * (n - 2.5)) for n, (face, p) in enumerate(faces)]
 
 
 @broken("info", player_names=("x",))
@@ -479,13 +515,17 @@ class SpiedState(PhantomTicTacToeState):
         return super().serialize()
 
 
+def alike(worlds: list[State]) -> Worlds:
+    return {world.key(): (world, 1.0) for world in worlds}
+
+
 class LosesWorlds(EnumeratedBelief):
     """A belief that keeps the worlds with a mark of the opponent in the first cell only."""
 
     def observe(self, observation: Observation) -> None:
         super().observe(observation)
-        kept = [w for w in self._order if str(w).startswith(("x", "o")) or w.move_number() < 2]
-        self._order = kept or self._order[:1]
+        kept = [w for w in self if str(w).startswith(("x", "o")) or w.move_number() < 2]
+        self._hold(alike(kept or list(self)[:1]))
 
 
 class KeepsImpossibleWorlds(EnumeratedBelief):
@@ -493,7 +533,15 @@ class KeepsImpossibleWorlds(EnumeratedBelief):
 
     def observe(self, observation: Observation) -> None:
         super().observe(observation)
-        self._order = [*self._order, self.game.new_initial_state()]
+        self._hold(alike([*self, self.game.new_initial_state()]))
+
+
+class WeighsWorldsTwice(EnumeratedBelief):
+    """A belief whose weights sum to two."""
+
+    def observe(self, observation: Observation) -> None:
+        super().observe(observation)
+        self.weights = [2 * weight for weight in self.weights]
 
 
 class SamplesTheTruth(EnumeratedBelief):
@@ -524,6 +572,7 @@ BROKEN |= {
     "HandsOutTheTruth": Broken(Spy, "resampling-leak", {"belief": HandsOutTheTruth}),
     "SamplesTheTruth": Broken(Spy, "resampling-leak", {"belief": SamplesTheTruth}),
     "DrawsFromAnywhere": Broken(PhantomTicTacToe, "resampling", {"belief": DrawsFromAnywhere}),
+    "WeighsWorldsTwice": Broken(PhantomTicTacToe, "belief", {"belief": WeighsWorldsTwice}),
     "LosesWorlds": Broken(PhantomTicTacToe, "belief", {"belief": LosesWorlds}),
     "KeepsImpossibleWorlds": Broken(PhantomTicTacToe, "belief", {"belief": KeepsImpossibleWorlds}),
 }

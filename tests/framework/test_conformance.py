@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.framework.broken_agents import RULES, KeepsItsGenerator, Learns, RewritesData
-from tests.framework.broken_games import BROKEN, TellsWhatIsBarred
+from tests.framework.broken_games import BROKEN, Outcomes, TellsWhatIsBarred, game_dealt_by
 
 import miai
 from miai import Agent, ClockReading, Decision, EnumeratedBelief, Game, State
@@ -146,6 +146,18 @@ class Leaning(EnumeratedBelief):
 def test_an_honest_belief_is_not_accused() -> None:
     game = miai.load_game("phantom_tic_tac_toe")
     check_game(game, games=4, belief=Leaning)
+
+
+def test_a_world_that_is_nearly_certain_may_be_drawn_every_time() -> None:
+    """The lowest of the cards that are left is dealt nearly always."""
+
+    def deal(cards: Outcomes) -> Outcomes:
+        rare = 0.002 / max(1, len(cards) - 1)
+        return [
+            (card, rare if n else 1 - rare * (len(cards) - 1)) for n, (card, _) in enumerate(cards)
+        ]
+
+    assert check_game(game_dealt_by(deal), games=3).beliefs > 10
 
 
 # -- agents -----------------------------------------------------------------------------------

@@ -5,18 +5,16 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.framework.histories import seen_by
 from tests.seeds import seed_of_test
 
 import miai
-from miai import EnumeratedBelief, Game, Observation, Player, PlayerView, SimultaneousState, State
+from miai import Game, Observation, Player, PlayerView, SimultaneousState, State
 from miai.agent import Agent, Decision, RandomAgent
 from miai.clock import ClockReading, TimeControl
 from miai.errors import (
@@ -477,34 +475,6 @@ def test_observations_that_differ_in_the_actions_of_others_do_not_match() -> Non
     one = Observation(0, Player.SIMULTANEOUS, 1, None, (), (1, 0))
     assert ObservationMatch(one).matches(replace(one, actions=[1, 0]))  # type: ignore[arg-type]
     assert not ObservationMatch(one).matches(replace(one, actions=(1, 1)))
-
-
-def all_histories(game: Game) -> list[State]:
-    """Return every position of a game, by trying everything."""
-    frontier, found = [game.new_initial_state()], []
-    while frontier:
-        state = frontier.pop()
-        found.append(state)
-        frontier.extend(state.child(action) for action in state.legal_actions())
-    return found
-
-
-@pytest.mark.parametrize("player", [0, 1])
-def test_a_belief_is_what_trying_everything_finds(player: int) -> None:
-    game = miai.load_game("goofspiel", num_cards=3, imp_info=True)
-    worlds: dict[str, set[Any]] = defaultdict(set)
-    sequences: dict[str, list[Observation]] = {}
-    for state in all_histories(game):
-        if not state.pending_actions():
-            seen = seen_by(game, player, state.history())
-            worlds[repr(seen)].add(state.key())
-            sequences[repr(seen)] = seen
-    assert max(map(len, worlds.values())) > 1
-    for name, seen in sequences.items():
-        belief = EnumeratedBelief(game, player)
-        for observation in seen:
-            belief.observe(observation)
-        assert {world.key() for world in belief} == worlds[name]
 
 
 def test_a_program_is_told_all_actions_with_their_texts() -> None:

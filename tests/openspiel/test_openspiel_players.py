@@ -17,7 +17,7 @@ from tests.seeds import seed_of_test
 import miai
 from miai.agent import RandomAgent
 from miai.errors import EmptyBeliefError, MiaiError, ParameterError, UnsuitableGameError
-from miai.information import EnumeratedBelief, SampledBelief
+from miai.information import SampledBelief
 from miai.search.worlds import Ismcts, IsmctsParameters, Pimc, PimcParameters
 from miai.testing import check_agent
 from miai_openspiel.bots import (
@@ -317,49 +317,6 @@ def test_what_chance_does_after_the_last_choice_still_counts() -> None:
     assert len([move for move in record.moves if move.actor >= 0]) == game.info.max_game_length == 6
 
 
-def test_a_sampled_belief_of_few_worlds_is_the_enumerated_one() -> None:
-    game, rng = load("leduc_poker"), random.Random(seed_of_test())
-    for _ in range(10):
-        state = game.new_initial_state()
-        beliefs = SampledBelief(game, 0), EnumeratedBelief(game, 0)
-        while not state.is_terminal():
-            if (seen := state.observation(0)) is not None:
-                for belief in beliefs:
-                    belief.observe(seen)
-                keys = [{world.key() for world in belief} for belief in beliefs]
-                assert keys[0] == keys[1]
-            state.apply_action(rng.choice(state.legal_actions()))
-
-
-def test_a_sampled_belief_holds_worlds_that_explain_all_observations() -> None:
-    """Each world is played again from its history, by the game alone."""
-    game, rng = load("phantom_ttt"), random.Random(seed_of_test())
-    for _ in range(10):
-        state, belief = game.new_initial_state(), SampledBelief(game, 1, limit=8)
-        observations = []
-        while not state.is_terminal():
-            if (seen := state.observation(1)) is not None:
-                observations.append(seen)
-                belief.observe(seen)
-                assert len(belief) <= 8
-                for world in belief:
-                    assert observed(world, 1) == observations
-            state.apply_action(rng.choice(state.legal_actions()))
-        again = SampledBelief(game, 1, limit=8)
-        for seen in observations:
-            again.observe(seen)
-        assert [world.key() for world in again] == [world.key() for world in belief]
-
-
-def observed(world: miai.State, player: int) -> list[object]:
-    state = world.game.new_initial_state()
-    seen = [state.observation(player)]
-    for action in world.history():
-        state.apply_action(action)
-        seen.append(state.observation(player))
-    return [observation for observation in seen if observation is not None]
-
-
 def test_a_sampled_belief_without_worlds_says_so() -> None:
     game = load("kuhn_poker")
     belief = SampledBelief(game, 0)
@@ -398,15 +355,3 @@ def test_hidden_games_of_two_players_are_searched(name: str) -> None:
         # Fifty worlds are too few for the many moves of dark chess; the belief may get lost.
         assert len(found) == len(mine) or name == "dark_chess" or name in OTHERS
         assert found or not mine
-
-
-@pytest.mark.slow
-def test_search_wins_a_hidden_game_against_random_moves() -> None:
-    game = load("phantom_ttt")
-    search = Ismcts(game, IsmctsParameters(simulations=200, **SAMPLED))
-    wins = 0.0
-    for number in range(20):
-        record = miai.play(game, [search, RandomAgent(game)], seed=number)
-        assert record.returns is not None
-        wins += (record.returns[0] + 1) / 2
-    assert wins >= 15

@@ -141,6 +141,9 @@ def test_beliefs_are_as_orange_as_their_worlds_say(
         belief = miai.EnumeratedBelief(game, view.player)
         for observation in view.observations:
             belief.observe(observation)
+        belief.weights = [
+            2 * n / len(belief) / (len(belief) + 1) for n in range(1, len(belief) + 1)
+        ]
         drawn = renderer.svg_belief(belief, view, state)
         heat = {
             (float(x), float(y)): float(opacity)
@@ -154,7 +157,9 @@ def test_beliefs_are_as_orange_as_their_worlds_say(
         order = sorted(idle, key=lambda region: (region.box[1], region.box[0]))
         assert len(order) == len(texts[0])
         for cell, region in enumerate(order):
-            share = sum(text[cell] in letters for text in texts) / len(texts)
+            share = sum(
+                w for text, w in zip(texts, belief.weights, strict=True) if text[cell] in letters
+            )
             drawn_share = heat.get(region.box[:2], 0)
             assert drawn_share == pytest.approx(max(share, 0.1) if share else 0, abs=0.0501)
             coloured += share > 0

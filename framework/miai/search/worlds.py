@@ -33,6 +33,7 @@ from miai.search.evaluators import (
     TreeSearchParameters,
     evaluation_in_place,
     make_evaluator,
+    priors,
     utilities,
 )
 from miai.search.protocol import Seedable, deadline_after
@@ -176,7 +177,9 @@ class Simulator:
         if not all(node.visited for node in own):
             for node in own:
                 node.visited = True
-            return False
+            # At the root opponents may have a new tree in every world, but it is our turn in all.
+            if self.root not in own:
+                return False
         actions: dict[int, int] = {}
         for player, node in zip(acting, own, strict=True):
             legal = world.legal_actions_of(player)
@@ -419,9 +422,24 @@ class EnumeratedBeliefParameters(Parameters):
         unit="worlds",
         help="Maximum number of worlds; a game with more needs a belief of its own",
     )
+    policy: str | None = parameter(
+        None,
+        component="evaluator",
+        help="Evaluator whose priors are the others' policy (none: uniform)",
+    )
+    policy_parameters: dict[str, Any] = parameter({}, help="Parameters of the policy")
+
+    def settings(self, game: Game) -> dict[str, Any]:
+        """Return the keyword arguments of a belief."""
+        given = self.model_dump(exclude={"policy", "policy_parameters"})
+        if self.policy is None:
+            return given
+        values = self.policy_parameters
+        evaluator = make_evaluator(self.policy, game, values, search="the policy of a belief")
+        return {**given, "policy": lambda state: priors(evaluator, [state])[0]}
 
 
-class SampledBeliefParameters(Parameters):
+class SampledBeliefParameters(EnumeratedBeliefParameters):
     """Parameters of `sampled_belief`."""
 
     limit: int = parameter(
@@ -434,11 +452,11 @@ class SampledBeliefParameters(Parameters):
 
 def sampled_belief(game: Game, player: int, parameters: SampledBeliefParameters) -> SampledBelief:
     """Return a player's belief before anything was observed."""
-    return SampledBelief(game, player, limit=parameters.limit, attempts=parameters.attempts)
+    return SampledBelief(game, player, **parameters.settings(game))
 
 
 def enumerated_belief(
     game: Game, player: int, parameters: EnumeratedBeliefParameters
 ) -> EnumeratedBelief:
     """Return a player's belief before anything was observed."""
-    return EnumeratedBelief(game, player, limit=parameters.limit)
+    return EnumeratedBelief(game, player, **parameters.settings(game))

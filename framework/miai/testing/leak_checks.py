@@ -17,7 +17,14 @@ from typing import TypeAlias
 
 from miai.errors import BeliefTooLargeError, EmptyBeliefError
 from miai.game import Game, Observation, Player, State
-from miai.information import BeliefState, EnumeratedBelief, ObservationMatch, PlayerView
+from miai.information import (
+    BeliefState,
+    EnumeratedBelief,
+    ObservationMatch,
+    PlayerView,
+    Worlds,
+    world_weights,
+)
 from miai.testing.findings import Findings, shown
 from miai.testing.snapshot import text_of
 
@@ -249,13 +256,15 @@ class PartingBelief(EnumeratedBelief):
 
     parted: tuple[State, ...] = ()
 
-    def _advance(self, worlds: list[State], target: ObservationMatch) -> dict[Hashable, State]:
-        alike = super()._advance(worlds, _MatchWithoutActions(target.observation))
+    def _advance(
+        self, worlds: Worlds | None, target: ObservationMatch, *, work: int | None = None
+    ) -> Worlds:
+        alike = super()._advance(worlds, _MatchWithoutActions(target.observation), work=work)
         successors, parted = {}, []
-        for key, state in alike.items():
+        for key, (state, weight) in alike.items():
             observation = state.observation(self.player)
             if observation is not None and target.matches(observation):
-                successors[key] = state
+                successors[key] = state, weight
             else:
                 parted.append(state)
         self.parted = tuple(parted)
@@ -275,7 +284,7 @@ DRAWS = 40
 """Worlds drawn in one position before the true one every time is called a leak.
 
 An honest resampler that takes the true world with probability q is accused there with probability
-q**40: under 1e-12 for a uniform one, under 2e-9 for q = 0.6, 1.3e-4 for q = 0.8.
+q**40: under 1e-12 for one of two equal worlds, under 2e-9 for q = 0.6, 1.3e-4 for q = 0.8.
 """
 
 SAMPLED_WORLDS = 8
@@ -314,6 +323,10 @@ class BeliefChecker:
             if not self._holds(state):
                 message = f"the true state is not among player {player}'s {len(self._belief)}"
                 self._findings.add("belief", f"{message} worlds", state.history())
+            weights = world_weights(self._belief)
+            if len(weights) != len(self._belief) or abs(sum(map(abs, weights)) - 1) > 1e-6:
+                message = f"weights are not the probabilities of {len(self._belief)} worlds: "
+                self._findings.add("belief", message + shown(weights), state.history())
             self._compare_actions(state)
 
     def _compare_actions(self, state: State) -> None:
@@ -378,10 +391,12 @@ class BeliefChecker:
         self._findings.add("belief", message, state.history())
 
     def check_resampling(self, state: State, rng: random.Random) -> None:
-        """Draw worlds at the player's turn until one is not the true one; 40 true ones leak."""
-        keys = self.keys()
-        if self._belief is None or len(keys) < 2:
+        """Draw worlds at the player's turn until one is not the true one; only true ones leak."""
+        if self._belief is None or len(keys := self.keys()) < 2:
             return
+        weights = zip(self._belief, world_weights(self._belief), strict=False)
+        if sum(weight for world, weight in weights if world.key() == state.key()) > 0.6:
+            return  # as probable as that, it may be drawn every time
         before, actions = state.serialize(), state.history()
         for _ in range(DRAWS):
             world = self._belief.sample(rng)

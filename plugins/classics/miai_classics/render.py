@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from markupsafe import Markup
 
+from miai.information import world_weights
 from miai.markup import Attribute, tag
 from miai.render import Clicks, Region, styled_board
 from miai.squares import BLUE, FOG, GREEN, INK, ORANGE, PAPER, VERMILLION, SquareBoard
@@ -179,15 +180,15 @@ class PhantomRenderer(TicTacToeRenderer):
     def svg_belief(
         self, belief: BeliefState[State], view: PlayerView, truth: State | None = None
     ) -> str:
-        """Return all marks, on cells as orange as a mark of the opponent there is probable.
-
-        All worlds count the same.
-        """
+        """Return all marks, on cells as orange as a mark of the opponent there is probable."""
         # By their texts, so that any belief over states of this game will do.
         worlds = ["".join(str(world).split()) for world in belief]
-        theirs = NAMES[1 - view.player]
+        theirs, weighted = (
+            NAMES[1 - view.player],
+            [*zip(worlds, world_weights(belief), strict=True)],
+        )
         shares = {
-            _square(cell): sum(world[cell] == theirs for world in worlds) / len(worlds)
+            _square(cell): sum(weight for world, weight in weighted if world[cell] == theirs)
             for cell in range(9)
         }
         parts = self._board.heat(shares)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from markupsafe import Markup
 
 from miai import EnumeratedBelief
+from miai.information import world_weights
 from miai.markup import number, tag
 from miai.render import Clicks, styled_board
 from miai.squares import FOG, GREEN, INK, LIGHT, Box, SquareBoard
@@ -101,12 +102,13 @@ class MiniRbcRenderer:
     ) -> str:
         """Return the true board, on squares as orange as a piece of Black there is probable.
 
-        All worlds count the same. Nothing is hidden from Black.
+        Nothing is hidden from Black.
         """
         worlds = [world.letters() for world in belief if isinstance(world, MiniRbcState)]
         stacks = [] if view.player else zip(*worlds, strict=True)
+        weights = world_weights(belief)
         shares = {
-            square: sum(letter not in _PUBLIC for letter in stack) / len(worlds)
+            square: sum(w for x, w in zip(stack, weights, strict=True) if x not in _PUBLIC)
             for square, stack in enumerate(stacks)
         }
         parts = self._board.heat(shares)
