@@ -233,7 +233,7 @@ class Journal:
         self.torn = whole = 0
         if not self.path.exists():
             return entries
-        with _naming(self.path), self.path.open("rb+") as file:
+        with _naming(self.path), os.fdopen(open_plain(self.path, os.O_RDWR), "rb+") as file:
             for line in file:
                 try:
                     entries.append(_entry(line))
@@ -248,7 +248,8 @@ class Journal:
     def append(self, entries: Iterable[Any]) -> None:
         """Add entries of plain data. Raises `OSError`, and then adds none of them."""
         remaining = memoryview(b"".join(map(_line, entries)))
-        with _naming(self.path), self.path.open("ab", buffering=0) as file:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        with _naming(self.path), os.fdopen(open_plain(self.path, flags), "ab", 0) as file:
             size = file.tell()
             try:
                 while remaining:
