@@ -117,7 +117,7 @@ class BeliefState(Protocol[StateT_co]):
 def world_weights(belief: BeliefState[State]) -> Sequence[float]:
     """Return the probabilities of the worlds, in their order; equal if there are no `weights`."""
     weights: Sequence[float] | None = getattr(belief, "weights", None)
-    return weights or [1 / len(belief)] * len(belief)
+    return [1 / len(belief) for _ in belief] if weights is None else weights
 
 
 Policy: TypeAlias = Callable[[State], Sequence[float]]

@@ -17,7 +17,7 @@ from tests.seeds import seed_of_test
 import miai
 from miai.agent import RandomAgent
 from miai.errors import EmptyBeliefError, MiaiError, ParameterError, UnsuitableGameError
-from miai.information import SampledBelief
+from miai.information import SampledBelief, world_weights
 from miai.search.worlds import Ismcts, IsmctsParameters, Pimc, PimcParameters
 from miai.testing import check_agent
 from miai_openspiel.bots import (
@@ -321,7 +321,7 @@ def test_a_sampled_belief_without_worlds_says_so() -> None:
     game = load("kuhn_poker")
     belief = SampledBelief(game, 0)
     belief.observe(miai.Observation(0, None, None, "no such text"))
-    assert len(belief) == 0
+    assert len(belief) == len(world_weights(belief)) == 0
     with pytest.raises(EmptyBeliefError, match="raise the limit"):
         belief.sample(random.Random(1))
 
