@@ -137,8 +137,8 @@ def seats_of(pool: SeatPool, *names: str, game: str = "tic_tac_toe", **given: An
 def test_who_shares_a_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     agents: dict[str, Any] = {f"d{n}": ("mcts", {"simulations": n}) for n in range(1, 7)}
     agents |= {f"r{n}": ("random", {}) for n in range(4)}
-    agents["t"] = ("mcts", {"simulations": 1, "threads": 2})
-    agents["u"] = ("mcts", {"simulations": 1, "evaluator": {"name": "zero"}})
+    agents |= {f"t{n}": ("mcts", {"simulations": 1, "threads": n}) for n in (1, 2)}
+    agents["zero"] = ("mcts", {"simulations": 1, "evaluator": {"name": "zero"}})
     own = ("file", {"path": str(tmp_path / "a.py"), "class": "A"})
     setup = replace(SETUP, agents={**agents, "x": own, "y": own}, warm_agents=4)
     pool = SeatPool(setup)
@@ -150,8 +150,10 @@ def test_who_shares_a_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     assert seats_of(pool, "d2", "d1") == kept[::-1]
     assert seats_of(pool, "d3", "d4") == kept[::-1], "the least recently used first"
     assert [(seat.name, seat.parameters["simulations"]) for seat in kept] == [("d4", 4), ("d3", 3)]
-    for others in (("t", "u"), ("x", "y")):
-        assert not {*map(id, seats_of(pool, *others))} & {*map(id, (one, two, *kept))}
+    for owner, other in (("x", "y"), ("t1", "t2"), ("zero", "d1"), ("d1", "r0")):
+        few = SeatPool(replace(setup, warm_agents=2))
+        first, _ = seats_of(few, owner, "r1")
+        assert seats_of(few, other, "r1")[0] is not first
     monkeypatch.setattr("miai_tournaments.workers.seats.free_memory", lambda: -1)
     game = seats_of(pool, "x", "y")
     assert seats_of(pool, "y", "r0")[0] is game[1]

@@ -12,12 +12,19 @@ from tests.tournaments.support import RANDOMS, config_text, player, rule, tourna
 from miai.record import GameRecord, MoveRecord, PlayerRecord, Termination
 from miai_tournaments.config.load import load_tournament
 from miai_tournaments.running.check import check_players
+from miai_tournaments.running.start import distinct
 from miai_tournaments.running.tournament_run import judge
-from miai_tournaments.store.rows import GameResult
+from miai_tournaments.store.rows import GameResult, PlayerRow
 from miai_tournaments.workers.game_runner import summary
 from miai_tournaments.workers.jobs import JobOutcome
 
 INSIDE: Final = {"isolation": "none"}
+
+
+def test_of_a_thousand_players_alike_one_is_started() -> None:
+    rows = [PlayerRow(name=f"p{n}", agent="random", given={"seed": n}) for n in range(1000)]
+    rows.append(PlayerRow(name="other", agent="random", given={"x": 1}))
+    assert distinct(rows) == {"p0": " and 999 like it", "other": ""}
 
 
 def test_check_reports_the_errors_of_every_player(tmp_path: Path, mischief: dict[str, str]) -> None:
