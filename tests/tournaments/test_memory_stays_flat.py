@@ -66,6 +66,6 @@ def test_ten_thousand_games_of_four_agents(executor: str, tmp_path: Path) -> Non
     (_, early), (_, late) = seen[0], seen[-1]
     grown = {pid: late[pid] - early[pid] for pid in early.keys() & late.keys()}
     print(f"{executor}: bytes more after {seen[-1][0]} games than after {seen[0][0]}: {grown}")
-    assert len(grown) >= 5
+    assert len(grown) >= 4  # players alike share processes
     # A record is kept for every game on disk, two kibibytes each; none may be kept in memory.
     assert max(grown.values()) < 6 * MEBIBYTE
