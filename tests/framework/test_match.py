@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.framework.broken_games import BROKEN
 
 import miai
 from miai.agent import Agent, Decision, RandomAgent
@@ -275,6 +276,12 @@ def test_chance_goes_on_where_the_first_part_of_a_game_ended() -> None:
     for plies in (1, 7, 8):
         again = play(game, scripted(game, *[[0] * 40] * 3), seed=5, earlier=whole[:plies])
         assert [move.action for move in again.moves] == [move.action for move in whole]
+
+
+def test_chance_without_probabilities_is_the_games_fault() -> None:
+    game = BROKEN["DealsWithoutProbabilities"].make()
+    with pytest.raises(ValueError, match="no probabilities of chance; `miai check` shows"):
+        play(game, _pair(game))
 
 
 def _pair(game: Game) -> list[Agent]:

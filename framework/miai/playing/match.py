@@ -565,7 +565,10 @@ def _is_defect(failure: _Failure) -> bool:
 
 def _draw(outcomes: Sequence[tuple[int, float]], rng: random.Random) -> int:
     """Return a random outcome. Only `Random.random` is used, whose stream never changes."""
-    point = rng.random() * sum(probability for _, probability in outcomes)
+    total = sum(probability for _, probability in outcomes)
+    if not total > 0:
+        raise ValueError("the game gives no probabilities of chance; `miai check` shows where")
+    point = rng.random() * total
     for action, probability in outcomes:
         point -= probability
         if point < 0:
