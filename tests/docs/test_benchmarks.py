@@ -65,6 +65,7 @@ SMALL = {
         *("--roots", "1", "--depth", "1", "--min-boards", "20", "--max-boards", "60", "--shared"),
     ),
     "rbc_engine.py": ("--help",),  # asks Stockfish for minutes
+    "rbc_endings.py": ("--endings", "4", "--evaluations", "100", "--against", "passer"),
     "rbc_matches.py": ("--help",),  # plays for minutes
     "opponents.py": ("--help",),  # wants a folder and plays for an hour
     "web.py": (

@@ -70,7 +70,9 @@ def negamax(board: chess.Board, depth: int, ply: int, static: KernelEngine) -> i
     moves = list(board.pseudo_legal_moves)
     if depth == 0 or not moves:
         return int(static.evaluate(rows_of(board), deadline=PAST).scores[0])
-    return max(-value_after(board, move, depth, ply, static) for move in moves)
+    best = max(-value_after(board, move, depth, ply, static) for move in moves)
+    stalemate = best == -(WIN - ply - 2) and not board.is_check()  # a pass loses nothing
+    return negamax(board, 0, ply, static) if stalemate else best
 
 
 def value_after(
@@ -89,6 +91,7 @@ def value_after(
         (ENDING, 3),
         ("8/P6k/8/8/2pP4/8/8/K7 b - d3 0 1", 3),
         ("7k/5Q2/8/8/8/8/8/K7 b - - 0 1", 3),
+        ("7k/8/3Q3K/8/8/8/8/8 w - - 0 1", 3),  # Qd5 is stalemate
     ],
 )
 def test_every_move_has_its_minimax_value(fen: str, depth: int) -> None:
@@ -193,6 +196,13 @@ def test_a_side_without_any_move_has_its_static_value() -> None:
     found, static = engine(depth=3).evaluate(rows), engine().evaluate(rows, deadline=PAST)
     assert found.moves[0, 0] == static.moves[0, 0] == NO_MOVE
     assert found.scores[0] == static.scores[0]
+
+
+def test_a_lone_king_is_driven_to_the_edge_and_mated() -> None:
+    board, tested = chess.Board("2B5/8/7K/8/8/8/1B6/3k4 w - - 0 1"), engine(depth=6)
+    while not board.is_game_over() and board.ply() < 60:
+        board.push_uci(best_of(tested.evaluate(rows_of(board))))
+    assert board.is_checkmate(), board.fen()
 
 
 # -- properties -----------------------------------------------------------------------------------

@@ -21,10 +21,12 @@ from miai.process.agent_process import AgentProcess
 from miai.record import Termination
 from miai.record_reader import read_record
 from miai_rbc.agents.belief_agents import BeliefAgent, StrongAgent
-from miai_rbc.agents.choice import window_values
+from miai_rbc.agents.choice import Choice, window_values
 from miai_rbc.belief import scans
 from miai_rbc.belief.belief import Stash
 from miai_rbc.belief.scans import CENTRES
+from miai_rbc.kernels.board import NOTHING
+from miai_rbc.rbc_parameters import START_FEN, BeliefParameters
 from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_name
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.game import RbcGame, RbcState
@@ -190,6 +192,54 @@ def test_a_sense_weighs_the_next_move_against_information(bit: float, kind: str)
     assert compared > 1
 
 
+# -- won endings ----------------------------------------------------------------------------------
+
+
+class Passing(miai.Agent):
+    """Senses nothing and passes."""
+
+    def act(self, clock: ClockReading) -> miai.Decision:
+        return miai.Decision(min(self.view.legal_actions[0] + SENSE_NOTHING, PASS))
+
+
+def test_a_capture_that_failed_is_not_asked_for_again_where_a_pawn_wins() -> None:
+    """Each turn Black's pawn may have come to h5, but it stands, and b4-b5-b6 decides."""
+    game = rbc(fen="2b1k3/p1P4p/3K4/P5p1/1P4P1/7P/8/8 w - - 0 1")
+    state = game.new_initial_state()
+    for name in ("sense d7", "g4h5", "sense -", "pass") * 3:
+        state.apply_action(state.string_to_action(name))
+    seats = [agent("rbc-strong", game, evaluations=1000, samples=200), Passing(game)]
+    record = play_game(game, list(map(InProcessSeat, seats)), seed=0, opening=state.history())
+    asked = [action_name(move.action) for move in record.moves[13::4]]
+    assert record.returns[0] == 1.0
+    assert asked[:2] == ["b4b5", "b5b6"]
+    assert "g4h5" not in asked
+    assert len(asked) < 12
+
+
+@pytest.mark.parametrize(
+    ("fen", "asked"),
+    [(START_FEN, [(21, 0.63), (280, 6.0)]), ("4k3/8/8/8/8/8/8/4K3 w - - 0 1", [])],
+)
+def test_a_sense_gets_less_time_the_fewer_boards_there_are(fen: str, asked: list[Any]) -> None:
+    """Six of a turn's ten seconds for 200 boards; none where one window tells them apart."""
+    left: list[Any] = []
+
+    class Noting(BeliefAgent):
+        def sense(self, deadline: float | None, statistics: dict[str, Any]) -> int:
+            assert deadline is not None
+            left.append((len(self.belief), deadline - time.monotonic()))
+            return SENSE_NOTHING
+
+        def move(self, requests: list[int], deadline: float | None) -> Choice:
+            return Choice(NOTHING, None, 0, 0, "")
+
+    game = rbc(fen=fen, full_turn_limit=2)
+    agents = [Passing(game), Noting(game, BeliefParameters())]
+    list(walk(game, agents, 0, reading("absolute", 160.0)))
+    assert left == [(boards, pytest.approx(seconds, abs=0.4)) for boards, seconds in asked]
+
+
 # -- a belief of little room ----------------------------------------------------------------------
 
 
@@ -232,7 +282,7 @@ def test_boards_without_room_are_stashed_or_said_to_be_dropped_and_made_up(
     name: str, stash: bool, taken: list[int]
 ) -> None:
     more = {} if stash else {"stash_mb": 0}
-    games = [statistics_of(seed, name, **more) for seed in range(5 if stash else 1)]
+    games = [statistics_of(seed, name, **more) for seed in (range(5) if stash else (8,))]
     most = {
         key: max(statistics.get(key, 0) for game in games for statistics in game)
         for key in ("stashed", "dropped", "rebuilt")

@@ -71,6 +71,7 @@ _UNLIMITED = 1 << 60
 _CARRIED_PER_SECOND = 30_000.0  # boards that the model expands on a slow machine
 _PONDERED = 2000  # boards on which moves are valued while the opponent thinks
 _ENTROPY_SAMPLE = 100_000  # boards; more take time and give the same entropy
+_FEW = 200  # boards; a sense gets less time for fewer of them
 _CONSIDERED = 1000  # boards weighed for the scan `weighted`
 _QUANTILE = 0.05  # of the weight: the low end of a move's scores
 _KING = 5000.0  # centipawns that a king counts
@@ -122,10 +123,15 @@ class BeliefAgent(Agent):
                 self.follow(event)
         return self._belief
 
-    @property
-    def certain(self) -> bool:
-        """Whether only one board is possible, so that a sense would tell nothing."""
-        return len(self.belief) == 1 and self.belief.complete
+    def obvious_sense(self) -> int | None:
+        """Return a sense that leaves one board whatever it shows; None if there is none."""
+        belief = self.belief
+        if len(belief) > _FEW or not belief.complete:
+            return None
+        bits = scans.entropy(belief.boards, self.view.player)
+        if bits.max() <= np.log2(len(belief) - 0.5):
+            return None
+        return scans.best_window(bits) if len(belief) > 1 else SENSE_NOTHING
 
     def follow(self, event: Event) -> None:
         """Called after the belief was updated by an event; here nothing."""
@@ -134,8 +140,6 @@ class BeliefAgent(Agent):
         """Return a sense or a request."""
         legal, timed, now = self.view.legal_actions, clock.limit is not None, time.monotonic()
         senses = legal[0] <= SENSE_NOTHING
-        share = _SENSE_SHARE if senses else 1 - _SENSE_SHARE
-        deadline = now + _seconds(clock, share) if timed else None
         limit = self.parameters.limit
         if timed:
             self._belief.patience = _BELIEF_SHARE * _seconds(clock, 1.0)
@@ -144,6 +148,9 @@ class BeliefAgent(Agent):
         else:
             self._belief.patience, self._belief.limit = None, limit
         belief = self.belief
+        # The fewer boards are possible, the less there is to find out.
+        part = _SENSE_SHARE * min(1.0, len(belief) / _FEW) if senses else 1 - _SENSE_SHARE
+        deadline = now + _seconds(clock, part) if timed else None
         statistics: dict[str, Json] = {"boards": len(belief)}
         if belief.limit != limit:
             statistics["limit"] = belief.limit
@@ -152,7 +159,8 @@ class BeliefAgent(Agent):
         if belief.rebuilt:
             statistics["rebuilt"] = belief.rebuilt
         if senses:
-            action = self.sense(deadline, statistics)
+            obvious = self.obvious_sense()
+            action = self.sense(deadline, statistics) if obvious is None else obvious
         else:
             choice = self.move(belief.boards.requests(), deadline)
             statistics |= {
@@ -207,6 +215,11 @@ class SamplingAgent(BeliefAgent):
         super().new_game(seed, player=player, log=log)
         self.scorer.new_game()
 
+    def follow(self, event: Event) -> None:
+        """Remember what the own moves led to."""
+        spent = self._belief.quiet / self.game.parameters.reversible_moves_limit
+        self.scorer.progress.follow(event, self._belief.boards, spent)
+
     def weigh_by_value(
         self, boards: BoardSet, deadline: float | None, *, considered: int, check: float
     ) -> tuple[BoardSet, Scores]:
@@ -238,8 +251,6 @@ class SeedAgent(SamplingAgent):
     def sense(self, deadline: float | None, statistics: dict[str, Json]) -> int:
         """Return the centre of the best window of the scan."""
         boards = self.belief.boards
-        if self.certain:
-            return SENSE_NOTHING
         weights = scans.NO_WEIGHTS
         if self.parameters.scan == "weighted":
             boards, weights = self.weigh_by_value(
@@ -310,6 +321,7 @@ class StrongAgent(SamplingAgent):
 
     def follow(self, event: Event) -> None:
         """Carry the probabilities of boards along, of fewer ones on a short clock."""
+        super().follow(event)
         if self._weighted is not None and self._carrying is not None:
             patience = self._belief.patience
             capacity = self._carrying[1].carried
@@ -352,8 +364,6 @@ class StrongAgent(SamplingAgent):
     def sense(self, deadline: float | None, statistics: dict[str, Json]) -> int:
         """Return the window whose outcome is worth most to the move that follows."""
         boards = self.belief.boards
-        if self.certain:
-            return SENSE_NOTHING
         considered, weights = self.weigh(boards, deadline)
         if self._weighted is None or self._carrying is None:
             bits = scans.entropy(boards.sample(_ENTROPY_SAMPLE, self.draw), self.view.player)
@@ -362,9 +372,11 @@ class StrongAgent(SamplingAgent):
             names = (*self._carrying[0].names, "random")
             statistics["likeliest"] = round(float(self._weighted.weights.max()), 4)
             statistics["style"] = names[int(np.argmax(self._weighted.styles))]
+        budget = self.move_settings.evaluations or 0
+        budget = min(budget, len(boards) * max(30, budget // _FEW))  # each board at least once
         values = window_values(
             *(considered, weights, self.view.player, self.scorer, boards.requests(), self.draw),
-            self.move_settings,
+            replace(self.move_settings, evaluations=budget),
             deadline=deadline,
         )
         return scans.best_window(values + self.parameters.bit * bits)

@@ -23,11 +23,12 @@ from numpy.typing import NDArray
 from miai_rbc.belief.scans import CENTRES
 from miai_rbc.engines.protocol import ChessEvaluator
 from miai_rbc.kernels.bitboards import NO_MOVE, WIN, Words
-from miai_rbc.kernels.board import NOTHING, WHITE, WORDS
+from miai_rbc.kernels.board import NOTHING, PAWNS, WHITE, WORDS
 from miai_rbc.kernels.filters import count_king_captures, find_checks, play_requests
 from miai_rbc.rbc_parameters import MAX_DEPTH, SamplingParameters, UciEngine
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.game import window
+from miai_rbc.rules.observations import Event, Moved, Sensed
 
 # -- scores of moves on many boards ----------------------------------------------------------------
 
@@ -41,6 +42,8 @@ CHECK: Final = 300.0
 """Centipawns that the opponent gains by an attack on our king, which may go unseen."""
 
 _MODERATE = 1000.0  # centipawns, beyond which scores are compressed
+_TEMPERATURE = 150.0  # centipawns by which a board is better and e times as probable
+_BLIND = 0.4  # share of the weight spread evenly, as the opponent does not see everything either
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,23 +78,84 @@ class MoveSettings:
     danger: float = 1.0
 
 
+class Progress:
+    """What waiting is worth, so that a player who is ahead goes on.
+
+    A board that was possible after an own move before is worth a draw at most; so is a move without
+    capture or pawn move, the nearer such moves have come to drawing the game. A request that failed
+    is worth a pass, until it cannot fail or another move was taken. An opponent who passed on three
+    turns may pass again, and lose a king that is attacked.
+
+    Attributes:
+      reached, failed, passes: the boards with their numbers, requests, and passes in a row.
+    """
+
+    def __init__(self) -> None:
+        self.reached, self.failed = Counter[bytes](), set[int]()
+        self.passes, self._spent, self._standing = 0, 0.0, b""
+
+    def follow(self, event: Event, boards: BoardSet, spent: float) -> None:
+        """Update by an event, the belief after it, and the spent share of quiet half-moves."""
+        # A hundredth after a tenth of them. The opponent's pawn moves are not seen, so there may be
+        # more of them than the game allows.
+        self._spent = min(1.0, spent) ** 2
+        rows = boards.rows[:1000]
+        known = rows[0, : WHITE + 1].tobytes() if len(boards) == 1 else b""
+        if isinstance(event, Sensed):
+            self.passes = self.passes + 1 if known and known == self._standing else 0
+            nothing = outcomes(rows, [NOTHING])
+            self.failed = {m for m in self.failed if (outcomes(rows, [m]) == nothing).all(2).any()}
+        elif isinstance(event, Moved):
+            self._standing = known
+            self.failed = self.failed | {event.requested} if event.taken == NOTHING else set()
+            self.reached.update(row.tobytes() for row in rows)
+        if spent == 0.0:  # no board from before comes back
+            self.reached, self.failed = Counter(), set()
+
+    def adjusted(self, scores: Scores, rows: Words, after: Words) -> Scores:
+        """Return the scores of requests, float64 (n, requests), given the boards after them."""
+        before, flat = rows[:, None], after.reshape(-1, WORDS)
+        waits = (after[..., PAWNS] == before[..., PAWNS]) & (_count(after) == _count(before))
+        waits &= (scores > 0) & (scores < WIN - 1000)
+        scores = np.where(waits, scores * (1 - self._spent), scores)
+        times = np.array([self.reached[row.tobytes()] for row in flat]).reshape(scores.shape)
+        scores = np.where(times > 0, np.minimum(scores, 1.0 - times), scores)
+        checks = np.empty(len(flat), np.bool_)
+        find_checks(flat, checks)
+        # By Laplace's rule of succession; one or two passes may be requests that failed.
+        stays = (self.passes + 1) / (self.passes + 2) if self.passes > 2 else 0.0
+        return scores + stays * checks.reshape(scores.shape) * (WIN - scores)
+
+
+def outcomes(rows: Words, requests: Sequence[int]) -> Words:
+    """Return each board after each request: uint64 (n, requests, 8)."""
+    after = np.empty((len(rows), len(requests), WORDS), np.uint64)
+    play_requests(rows, np.array(requests, np.int32), after)
+    return after
+
+
+def _count(rows: Words) -> NDArray[np.uint8]:
+    return np.asarray(np.bitwise_count(rows[..., :WHITE]).sum(axis=-1))
+
+
 class Scorer:
     """Values positions with an engine, each once.
 
     Attributes:
       engine: values the positions.
+      progress: adjusts the scores of requests.
       lookups, hits: positions asked for, and those of them that were cached.
     """
 
     def __init__(self, engine: ChessEvaluator) -> None:
-        self.engine = engine
+        self.engine, self.progress = engine, Progress()
         self.lookups = self.hits = 0
         self._cache: dict[bytes, int] = {}
 
     def new_game(self) -> None:
         """Forget everything."""
         self._cache.clear()
-        self.lookups = self.hits = 0
+        self.lookups, self.hits, self.progress = 0, 0, Progress()
         self.engine.new_game()
 
     def matrix(
@@ -112,17 +176,15 @@ class Scorer:
         Returns:
           float64 (k, len(requests)) of the first k boards, centipawns; k is at least one.
         """
-        moves = np.array(requests, np.int32)
         scores: list[Scores] = []
         step = max(1, _BATCH // max(1, len(requests)))
         for begin in range(0, len(boards), step):
             if scores and deadline is not None and time.monotonic() >= deadline:
                 break
             part = boards[begin : begin + step]
-            after = np.empty((len(part), len(moves), WORDS), np.uint64)
-            play_requests(part, moves, after)
+            after = outcomes(part, [NOTHING if m in self.progress.failed else m for m in requests])
             values = self.values(after.reshape(-1, WORDS), depth=depth, deadline=deadline)
-            scores.append(-values.reshape(len(part), len(moves)))
+            scores.append(self.progress.adjusted(-values.reshape(after.shape[:2]), part, after))
         return np.concatenate(scores)
 
     def values(
@@ -177,13 +239,8 @@ def make_engine(parameters: SamplingParameters) -> ChessEvaluator:
         return StockfishEngine(engine, depth=depth)
     from miai_rbc.engines.kernel import KernelEngine, KernelParameters
 
-    return KernelEngine(
-        KernelParameters(
-            depth=MAX_DEPTH if depth is None else depth,
-            nodes=engine.nodes,
-            table_mb=engine.hash_mb,
-        )
-    )
+    depth = MAX_DEPTH if depth is None else depth
+    return KernelEngine(KernelParameters(depth=depth, nodes=engine.nodes, table_mb=engine.hash_mb))
 
 
 def combine(scores: Scores, weights: Scores, settings: MoveSettings) -> Scores:
@@ -228,20 +285,12 @@ def squeeze(scores: Scores, king: float = 2000.0) -> Scores:
 
 
 def opponent_weights(
-    rows: Words,
-    scorer: Scorer,
-    *,
-    temperature: float = 150.0,
-    blind: float = 0.4,
-    check: float,
-    deadline: float | None = None,
+    rows: Words, scorer: Scorer, *, check: float, deadline: float | None = None
 ) -> Scores:
     """Return how probable boards are, as the opponent prefers those that are good for it.
 
     Args:
       rows: (n, 8), the player to move.
-      temperature: centipawns by which a board is better for the opponent and e times as probable.
-      blind: share of the weight spread evenly, as the opponent does not see everything either.
       check: centipawns that an attack on the player's king is worth to the opponent, who hopes it
         goes unseen. An engine that sees the whole board gives nothing for it.
 
@@ -253,9 +302,9 @@ def opponent_weights(
     checks = np.empty(len(rows), np.bool_)
     find_checks(rows, checks)
     theirs = theirs + check * checks
-    weights = np.exp((theirs - theirs.max()) / temperature)
+    weights = np.exp((theirs - theirs.max()) / _TEMPERATURE)
     share = weights / weights.sum()
-    return np.asarray((1.0 - blind) * share + blind / len(rows), np.float64)
+    return np.asarray((1.0 - _BLIND) * share + _BLIND / len(rows), np.float64)
 
 
 # -- choosing --------------------------------------------------------------------------------------
@@ -378,33 +427,38 @@ def choose_move(
             candidates[winner], float(values[winner]), len(scores), len(candidates), "minimax"
         )
     if len(boards) == 1:
-        return _choose_known(boards, len(requests), scorer, settings, deadline)
+        return _choose_known(boards.rows, len(requests), scorer, settings, deadline)
     checks = np.empty(len(pool), np.bool_)
     find_checks(pool.rows, checks)
     urgency = np.where(checks, settings.danger, 1.0)
-    sample = draw_boards(pool.rows, shares, settings.samples, rng, urgency=urgency)
+    sample = draw_boards(pool.rows, shares, _samples(pool.rows, settings), rng, urgency=urgency)
     return Race(sample, [*requests, NOTHING], scorer, settings, deadline).run()
 
 
 def _choose_known(
-    boards: BoardSet,
-    moves: int,
-    scorer: Scorer,
-    settings: MoveSettings,
-    deadline: float | None,
+    rows: Words, moves: int, scorer: Scorer, settings: MoveSettings, deadline: float | None
 ) -> Choice:
-    """Return the engine's best move on the only board, searched as deep as time allows.
-
-    The evaluations limit it to the depth that a race of the `moves` on this board would reach.
-    """
-    # A race would value each move once a ply, each ply `_DEEPER` times as dear.
+    """Return the best move on the only board, as deep as time or a race's evaluations allow."""
+    # A race would value each of the `moves` once a ply; the fewer pieces, the less a ply costs.
     affordable = (settings.evaluations or 0) / moves
-    extra = min(_most_extra(settings), int(np.log(max(1.0, affordable)) / np.log(_DEEPER)))
-    depth = min(MAX_DEPTH, settings.depth + 1 + extra)
-    result = scorer.engine.evaluate(boards.rows, top=1, depth=depth, deadline=deadline)
-    move = int(result.moves[0, 0])
-    request = NOTHING if move == NO_MOVE else move
-    return Choice(request, float(result.scores[0]), 1, moves, "known", extra)
+    factor = min(_DEEPER, 2 + int(_count(rows)[0]) / 15)
+    extra = min(_most_extra(settings), int(np.log(max(1.0, affordable)) / np.log(factor)))
+    depth, progress = min(MAX_DEPTH, settings.depth + 1 + extra), scorer.progress
+    top = moves if progress.passes > 2 else _FINALISTS if progress.reached else 1
+    result = scorer.engine.evaluate(rows, top=top, depth=depth, deadline=deadline)
+    best = result.moves[0][result.moves[0] != NO_MOVE].tolist()
+    # A pass loses no king that every move would lose.
+    if not best or result.scores[0] <= 2 - WIN:
+        return Choice(NOTHING, float(result.scores[0]), 1, moves, "known", extra)
+    scores = result.move_scores[:, : len(best)].astype(np.float64)
+    (values,) = progress.adjusted(scores, rows, outcomes(rows, best))
+    place = int(np.argmax(values))
+    return Choice(best[place], float(values[place]), 1, moves, "known", extra)
+
+
+def _samples(rows: Words, settings: MoveSettings) -> int:
+    """Return how many boards are scored: with fewer pieces depth tells more than breadth."""
+    return max(1, settings.samples * min(24, int(_count(rows[:1])[0])) // 24)
 
 
 def _most_extra(settings: MoveSettings) -> int:
@@ -513,9 +567,8 @@ def window_values(
     A window splits the sampled boards by what it would show; each part has its own best move. The
     arguments are those of `choose_move`, with the boards before the sense.
     """
-    sample = draw_boards(boards.rows, weights, settings.samples, rng)
-    legal = set(requests)
-    order = _candidates(sample, scorer, settings, deadline)
+    sample = draw_boards(boards.rows, weights, _samples(boards.rows, settings), rng)
+    order, legal = _candidates(sample, scorer, settings, deadline), set(requests)
     candidates = [move for move in order if move in legal]
     if not candidates:
         return np.zeros(len(CENTRES))

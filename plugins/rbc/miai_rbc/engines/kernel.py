@@ -155,9 +155,7 @@ class EngineEvaluator:
 
     def __init__(self, game: RbcGame, parameters: EvaluatorParameters | None = None) -> None:
         parameters = parameters or EvaluatorParameters()
-        self._engine = KernelEngine(
-            KernelParameters(depth=parameters.depth, nodes=parameters.nodes)
-        )
+        self._engine = KernelEngine(KernelParameters(**parameters.model_dump()))
 
     def seed(self, seed: int) -> None:
         """Forget all searches; there is no randomness."""

@@ -442,7 +442,9 @@ def close_node(tree: Words, frames: Frames, table: Words, ply: Int) -> Int:
     b, f = tree[ply], frames[ply]
     best: Int = f[BEST]
     # No move was tried: without one a side passes, which ends nothing.
-    if best == -INFINITE:
+    # So it does where every move loses a king that is not attacked.
+    stuck = best == ply + 2 - WIN and f[DEPTH] > 0 and not king_attackers(b, turn_of(b) ^ 1)
+    if best == -INFINITE or stuck:
         return static_value(b, np.int64(b[SQUARES]))
     if f[DEPTH] > 0:
         bound = _LOWER if best >= f[BETA] else _EXACT if best > f[ALPHA] else _UPPER

@@ -107,6 +107,10 @@ _BISHOP_PAIR = pair(35, 72)
 _OPEN_FILE, _HALF_OPEN_FILE = pair(38, 26), pair(18, 12)
 _SHIELD = pair(18, 5)
 _THREATENED = pair(-62, -60)
+_RANKS, _FILES = np.divmod(np.arange(64), 8)
+_STEPS = abs(_RANKS[:, None] - _RANKS) + abs(_FILES[:, None] - _FILES)
+_DRIVEN = (12 * (abs(2 * _RANKS - 7) + abs(2 * _FILES - 7)) + 140 - 10 * _STEPS) * pair(1, 1)
+"""For a king on the first square and a lone one on the second: near, and the latter at the edge."""
 _PRESSED = pair(30, 30)
 _KNIGHT_MOVE, _KNIGHT_BASE = pair(7, 8), pair(-22, -22)
 _BISHOP_MOVE, _BISHOP_BASE = pair(7, 7), pair(-30, -30)
@@ -239,6 +243,11 @@ def static_value(b: Words, squares: Int) -> Int:
     black = occ & ~white
     total = squares + _side(b, NUMBER_0, occ, white, black)
     total -= _side(b, NUMBER_1, occ, black, white)
+    first, second = lowest(b[KINGS] & white) & 63, lowest(b[KINGS] & black) & 63
+    if popcount(black) == 1:
+        total += _DRIVEN[first, second]
+    if popcount(white) == 1:
+        total -= _DRIVEN[second, first]
     # Unpack: shifting up and down extends the sign; a negative lower part borrowed from the upper.
     middle = (total << _SIGN) >> _SIGN
     rest = (total - middle) >> _ENDING

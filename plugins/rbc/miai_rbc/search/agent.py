@@ -14,7 +14,7 @@ from miai_rbc.agents.belief_agents import BeliefAgent
 from miai_rbc.agents.choice import Choice
 from miai_rbc.kernels.board import NOTHING, PAWNS
 from miai_rbc.rbc_parameters import MinimaxAgentParameters, MinimaxProblemParameters, MinimaxRules
-from miai_rbc.rules.actions import PASS, SENSE_NOTHING, move_of
+from miai_rbc.rules.actions import PASS, move_of
 from miai_rbc.rules.game import RbcGame
 from miai_rbc.search.compiled import RbcCompiledSearch, load_compiled
 from miai_rbc.search.minimax import RbcMinimaxSearch, load_minimax
@@ -54,8 +54,6 @@ class RbcMinimax(BeliefAgent):
 
     def sense(self, deadline: float | None, statistics: dict[str, Json]) -> int:
         """Return the centre of the window with the best guarantee."""
-        if self.certain:
-            return SENSE_NOTHING
         return self._search(deadline, senses=True)[0]
 
     def move(self, requests: list[int], deadline: float | None) -> Choice:
