@@ -514,6 +514,12 @@ def test_evaluations_buy_depth_on_a_known_board(evaluations: int, extra: int) ->
     assert choice.depth == extra
 
 
+def test_a_king_that_every_move_loses_passes_unless_it_is_in_check() -> None:
+    stalemate, mate = ("7k/8/6QK/8/8/8/8/8 b - - 0 1", "7k/7Q/6K1/8/8/8/8/8 b - - 0 1")
+    choices = [choose(BoardSet.of_fens([fen]), **RACE) for fen in (stalemate, mate)]
+    assert [choice.request == NOTHING for choice in choices] == [True, False]
+
+
 def test_more_time_scores_more_boards_and_then_deeper() -> None:
     boards, reached = middle_game(20), []
     for seconds, deeper in ((0.0, 30), (1000.0, 0), (1000.0, 1)):

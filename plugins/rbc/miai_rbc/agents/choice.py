@@ -447,8 +447,10 @@ def _choose_known(
     top = moves if progress.passes > 2 else _FINALISTS if progress.reached else 1
     result = scorer.engine.evaluate(rows, top=top, depth=depth, deadline=deadline)
     best = result.moves[0][result.moves[0] != NO_MOVE].tolist()
-    # A pass loses no king that every move would lose.
-    if not best or result.scores[0] <= 2 - WIN:
+    # A pass keeps a king that every move would lose. Out of check a move may be unseen.
+    checks = np.empty(1, np.bool_)
+    find_checks(rows, checks)
+    if not best or (result.scores[0] <= 2 - WIN and not checks[0]):
         return Choice(NOTHING, float(result.scores[0]), 1, moves, "known", extra)
     scores = result.move_scores[:, : len(best)].astype(np.float64)
     (values,) = progress.adjusted(scores, rows, outcomes(rows, best))
