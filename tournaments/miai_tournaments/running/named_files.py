@@ -38,15 +38,17 @@ def named_files(
     balance = config.openings.balance
     named = (
         *(row.parameters for row in players),
-        game.parameters.model_dump(mode="json"),
         resolved_rules(config),
         balance.parameters if balance else {},
         [str((source.parent / file).absolute()) for file in config.plugins],
     )
+    # A game may change what else it names: no agent does it.
+    played = game.parameters.model_dump(mode="json")
+    programs = (each for each in named_paths(played) if each[0] in {"command", "argument"})
     above = {*run.absolute().parents, Path.cwd()}
     return {
         text: path.absolute()
-        for key, text, path in named_paths(named)
+        for key, text, path in (*named_paths(named), *programs)
         if path.is_file() or ("/" in text and key != "cwd" and path.absolute() not in above)
     }
 
