@@ -15,6 +15,7 @@ every test run, without Atheris.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import contextlib
 import io
 import json
@@ -343,6 +344,61 @@ def check_upload() -> Check:
     return check
 
 
+def check_request() -> Check:
+    """Requests to `miai web`, through its middleware.
+
+    An input is ``METHOD ADDRESS TIMES``, headers, an empty line, and what the body repeats.
+    """
+    from urllib.parse import unquote
+
+    from miai.web.server import MOST_BODY, make_app
+
+    loop, token = asyncio.new_event_loop(), "a-token-of-the-fuzzer"
+    app = make_app(scratch_file("").parent / "web", token=token, hosts=["h"])
+
+    def asked(first: bytes, lines: Sequence[bytes], body: bytes) -> dict[str, Any]:
+        method, _, rest = first.partition(b" ")
+        address, _, times = rest.partition(b" ")
+        path, _, query = address.decode("ascii", "ignore").partition("?")
+        pairs = [line.partition(b": ") for line in lines]
+        body = (body * int(times if times.isdigit() and len(times) < 8 else 1))[:MOST_BODY]
+        messages = [{"type": "http.request", "body": body}]
+        answer: dict[str, Any] = {}
+
+        async def receive() -> Any:
+            return messages.pop() if messages else {"type": "http.disconnect"}
+
+        async def send(message: Any) -> None:
+            answer.update(message)
+
+        scope = {
+            "type": "http",
+            "method": method.decode("ascii", "ignore"),
+            "path": unquote(path),
+            "query_string": query.encode(),
+            "headers": [(name.lower(), value) for name, _, value in pairs] + own,
+            "scheme": "http",
+            "state": {},
+        }
+        loop.run_until_complete(app(scope, receive, send))
+        return answer
+
+    own = [(b"host", b"h")]
+    answer = asked(b"GET /?token=" + token.encode(), [], b"")
+    cookie = dict(answer["headers"])[b"set-cookie"].partition(b";")[0]
+    own += [(b"cookie", cookie), (b"origin", b"http://h")]
+    form = b"players.0.agent=me&players.1.agent=guest"
+    kind = b"content-type: application/x-www-form-urlencoded"
+    table = dict(asked(b"POST /games/tic_tac_toe", [kind], form)["headers"])[b"location"]
+
+    def check(data: bytes) -> None:
+        head, _, body = data.replace(b"TABLE", table).partition(b"\n\n")
+        first, *lines = head.split(b"\n")
+        assert asked(first, lines, body)["status"] < 500
+
+    return check
+
+
 @cache
 def good_store() -> bytes:
     """Return the store of a small run."""
@@ -388,6 +444,24 @@ def seeds_upload() -> Sequence[bytes]:
     """Return a file of each format, after the byte that chooses its suffix."""
     files = (seeds_sgf(), seeds_pgn(), seeds_reconchess(), seeds_record())
     return [bytes([place]) + seed for place, seeds in enumerate(files) for seed in seeds]
+
+
+def seeds_request() -> Sequence[bytes]:
+    """Return requests to every kind of page."""
+    form = b"\nContent-Type: application/x-www-form-urlencoded\n\n"
+    parts = b"\nContent-Type: multipart/form-data; boundary=x\n\n"
+    name = b'--x\r\nContent-Disposition: form-data; name="files"; filename="a.sgf"\r\n\r\n'
+    return [
+        *(b"GET " + path for path in (b"/", b"/games/go?a=b&c=d", b"TABLE", b"TABLE/events")),
+        b"POST TABLE/answers 1\n\n" + b'{"number": 1, "kind": "move", "action": 4}',
+        b"POST TABLE/pace 1000000\n\n[",
+        b"POST TABLE/invitations/1\nOrigin: http://[\n\n",
+        b"POST /invitations/0123456789ab/key",
+        b"POST /games/go 1" + form + b"game.komi=1e308&players.0.agent=me&clock.seconds=1e400",
+        b"POST /games/rbc 90000" + form + b"game.fen=%FF&",
+        b"POST /records/" + parts + name + b"(;SZ[5];B[aa])\r\n--x--\r\n",
+        b"GET /records/0123456789ab/play?ply=1",
+    ]
 
 
 def seeds_gtp() -> Sequence[bytes]:
@@ -608,6 +682,12 @@ TARGETS: dict[str, Target] = {
         seeds_upload,
         '(;|SZ[|B[|[FEN "|1. e4|"type"|"value"|"action"|"returns"|"game"|null|1e400|-1|{|}|[|]|\n',
         share=0.5,
+    ),
+    "request": Target(
+        check_request,
+        seeds_request,
+        "GET |POST | 1000000\n|TABLE|/games/|/records/|?token=|&|%00|Origin: |Cookie: |1e308|[|{",
+        share=0.3,
     ),
     "store": Target(check_store, seeds_store, "", share=0.01),
 }

@@ -47,7 +47,7 @@ def recorded_game(name: str, parameters: Mapping[str, Any]) -> Game:
       ConfigError: it names a program that may not run.
     """
     component = registry().get(GAME, name)
-    if component.fill(parameters).starts_program():
+    if any(registry().opened(component.fill(parameters), name, where=name, only="program")):
         from miai.process.program_game import has_started
 
         allowed = os.environ.get("MIAI_RUN_PROGRAMS", "0") not in ("", "0")

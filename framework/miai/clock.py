@@ -12,6 +12,8 @@ from typing import Literal, get_args
 
 from miai.errors import ConfigError, near_matches
 
+_LONGEST = 1_000_000_000  # seconds or periods; arithmetic with more overflows
+
 ControlKind = Literal["none", "per-move", "absolute", "fischer", "byo-yomi"]
 IncrementPer = Literal["action", "turn"]
 
@@ -78,10 +80,10 @@ class TimeControl:
     def _check_numbers(self) -> None:
         for name in ("seconds", "increment", "period_seconds", "margin"):
             value = getattr(self, name)
-            if not (math.isfinite(value) and value >= 0):
-                raise ConfigError(f"time control: {name} is {value}; give seconds of 0 or more")
-        if self.periods < 0:
-            raise ConfigError(f"time control: periods is {self.periods}; give 0 or more")
+            if not 0 <= value <= _LONGEST:
+                raise ConfigError(f"time control: {name} is {value}; give 0 to {_LONGEST} seconds")
+        if not 0 <= self.periods <= _LONGEST:
+            raise ConfigError(f"time control: periods must be from 0 to {_LONGEST}")
         deadline = self.move_deadline
         if deadline is not None and not (math.isfinite(deadline) and deadline > 0):
             raise ConfigError(

@@ -6,14 +6,13 @@ A component's parameters are fields of a `Parameters` model: checked when filled
 
 from __future__ import annotations
 
-import math
 import re
 import shlex
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Final, Self, TypeVar, get_args
+from typing import Any, ClassVar, Final, Literal, Self, TypeVar, get_args
 
 from pydantic import (
     BaseModel,
@@ -39,6 +38,8 @@ Detail = Mapping[str, Any]
 
 NAME_PATTERN = r"^[\w+-][\w.+-]*$"
 """Pattern of names that become parts of file names; ``..`` would lead out of the folder."""
+
+TYPED: Final[set[object]] = set()  # values of a game's parameters on this command line
 
 # -- models ---------------------------------------------------------------------------------------
 
@@ -86,21 +87,11 @@ class Parameters(StrictModel):
     table that names no kind is of the default's.
 
     Attributes:
-      names_program: whether they name a program to run, so that they are not taken from a file of
-        foreign origin; see `starts_program`.
       moved: what became of names that the model had, for messages: ``{"precision":
         "is now network.precision"}``.
     """
 
-    names_program: ClassVar[bool] = False
     moved: ClassVar[Mapping[str, str]] = {}
-
-    def starts_program(self) -> bool:
-        """Return whether what is built with them may start a program that they name.
-
-        Override it where that depends on their values, such as the name of another component.
-        """
-        return self.names_program
 
     @model_validator(mode="before")
     @classmethod
@@ -124,6 +115,7 @@ def parameter(
     help: str,
     unit: str | None = None,
     component: str | None = None,
+    opens: Literal["program", "file", "weights"] | None = None,
     **limits: Any,
 ) -> Any:
     """Declare one parameter of a `Parameters` model.
@@ -134,7 +126,9 @@ def parameter(
       unit: such as ``points``, ``seconds``, ``plies`` or ``Elo``; None for none.
       component: the kind of component that the parameter names, such as ``evaluator``. A tournament
         then finds the component before it starts, and checks its parameters: those of ``x`` are in
-        ``x_parameters``.
+        ``x_parameters`` or ``x_settings``.
+      opens: what of this machine the parameter names; weights by a path or a shipped name. Forms of
+        `miai web` give no value other than the default or a shipped name.
       limits: pydantic's constraints (``ge``, ``le``, ``gt``, ``lt``, ``max_length``, ...).
     """
     extra: JsonDict = {}
@@ -142,16 +136,18 @@ def parameter(
         extra["unit"] = unit
     if component:
         extra["component"] = component
+    if opens:
+        extra["opens"] = opens
     return Field(default, description=help, json_schema_extra=extra or None, **limits)
 
 
 class CommandParameters(Parameters):
     """Parameters of a component that starts a program; `command` is also given as one line."""
 
-    names_program: ClassVar[bool] = True
-
     command: tuple[str, ...] = parameter(
-        help="Program and arguments, as a list or one line, without a shell", min_length=1
+        help="Program and arguments, as a list or one line, without a shell",
+        min_length=1,
+        opens="program",
     )
     cwd: str = parameter("", help="Working directory of the program (default: the current one)")
     environment: dict[str, str] = parameter(
@@ -210,10 +206,24 @@ def named_components(filled: BaseModel) -> Iterator[tuple[str, str, str, Mapping
     """Yield (parameter, kind, name, parameters) for each component that a parameter names."""
     values = {path: value for path, _, value in filled_parameters(filled)}
     for path, field, name in filled_parameters(filled):
-        extra = field.json_schema_extra
-        kind = extra.get("component") if isinstance(extra, dict) else None
-        if isinstance(kind, str) and isinstance(name, str):
-            yield path, kind, name, values.get(f"{path}_parameters", {})
+        kind = _extra(field, "component")
+        if kind and isinstance(name, str):
+            given = values.get(f"{path}_settings", {})
+            yield path, kind, name, values.get(f"{path}_parameters", given)
+
+
+def opened(filled: BaseModel) -> Iterator[tuple[str, str]]:
+    """Yield (parameter, what it opens) for each whose value is not for strangers to choose."""
+    for path, field, value in filled_parameters(filled):
+        opens = _extra(field, "opens")
+        shipped = opens == "weights" and re.fullmatch(r"[\w-]+", value) and not Path(value).exists()
+        if opens and value != field.get_default() and not shipped:
+            yield path, opens
+
+
+def _extra(field: FieldInfo, key: str) -> str:
+    extra = field.json_schema_extra
+    return str(extra.get(key) or "") if isinstance(extra, dict) else ""
 
 
 def set_parameter(values: dict[str, Any], path: str, value: Any, *, where: str = "") -> None:
@@ -306,6 +316,7 @@ def _row(name: str, field: FieldInfo, default: Any, schema: Mapping[str, Any]) -
             if key in v
         },
         "help": field.description or "",
+        **({"opens": schema["opens"]} if "opens" in schema else {}),
     }
 
 
@@ -653,7 +664,9 @@ def _pattern(value: Any, context: Mapping[str, Any]) -> str:
 
 def _multiple(value: Any, context: Mapping[str, Any]) -> str:
     step = context["multiple_of"]
-    below = math.floor(value / step) * step
+    below = value - value % step
+    if below + step == below:
+        return f"{_shown(value)} is too large"
     near = f"{_shown(below)} or {_shown(below + step)}"
     return f"{_shown(value)} is not a multiple of {_shown(step)}; use {near}"
 

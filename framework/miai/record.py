@@ -274,12 +274,26 @@ class RecordFormat(Protocol):
         """Return the record in this format."""
 
 
+MOST_GAMES: Final = 50
+MOST_MOVES: Final = 20_000
+"""Maximum numbers of games, and of moves of all games, in a file that is opened."""
+
+
+def refuse_long(source: str, *, games: int = 0, moves: int = 0) -> None:
+    """Raise `RecordError` if a file holds too many games or moves; readers ask before the work."""
+    if games > MOST_GAMES or moves > MOST_MOVES:
+        most = f"{MOST_GAMES} games or {MOST_MOVES} moves"
+        raise RecordError(f"{source}: holds more than {most}; split the file")
+
+
 @runtime_checkable
 class ReadableFormat(RecordFormat, Protocol):
     """A record format that is also read."""
 
     def read(self, data: bytes, *, source: str) -> list[GameRecord]:
         """Return the games of a file, at least one.
+
+        It calls `refuse_long` before it plays the games.
 
         Args:
           data: the file, of untrusted origin.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from tests.seeds import seed_of_test
 
 import miai
+from miai.cli.play import game_of
 from miai.errors import ConformanceError, InvalidActionError, ParameterError
 from miai.game import Player
 from miai.plugins.kinds import GAME
@@ -136,6 +138,10 @@ def test_all_games_register_under_their_names(registry: Registry) -> None:
         ("openspiel", {"game": "no_such_game"}, "has no game 'no_such_game'"),
         ("openspiel", {"game": "mfg_garnet"}, "mean-field game"),
         ("openspiel", {"game": "negotiation"}, "draws its chance by itself"),
+        ("openspiel", {"game": "misere(game=efg_game(filename=/x))"}, "names a file, which only"),
+        ("openspiel", {"game": "crossword(puzzles_root=/x)"}, "names a file, which only"),
+        ("bargaining", {"instances_file": "/x"}, "instances_file names a file, which only"),
+        ("colored_trails", {"boards_file": "/x"}, "boards_file names a file, which only"),
     ],
 )
 def test_what_openspiel_refuses_is_said_in_one_line(
@@ -151,6 +157,13 @@ def test_what_openspiel_refuses_is_said_in_one_line(
     assert said in str(error.value)
     assert "\n" not in str(error.value)
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_command_line_may_name_a_file(registry: Registry, tmp_path: Path) -> None:
+    tree = 'p "" 1 1 "" { "a" "b" } 0\nt "" 1 "" { 3 -3 }\nt "" 2 "" { 3 -3 }\n'
+    (tmp_path / "x.efg").write_text(f'EFG 2 R "x" {{ "A" "B" }}\n{tree}')
+    name, parameters = game_of("openspiel", [f"game=efg_game(filename={tmp_path}/x.efg)"])
+    assert registry.build(GAME, name, values=parameters).info.max_utility == 3
 
 
 def test_a_game_that_does_not_begin_is_refused_in_time(monkeypatch: pytest.MonkeyPatch) -> None:

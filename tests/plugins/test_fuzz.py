@@ -31,7 +31,9 @@ def changed(data: bytes, others: list[bytes], rng: random.Random) -> bytes:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=[pytest.mark.slow] if name in ("store", "upload") else [])
+        pytest.param(
+            name, marks=[pytest.mark.slow] if name in ("store", "upload", "request") else []
+        )
         for name in TARGETS
     ],
 )

@@ -35,7 +35,7 @@ from tests.fuzz import MOST_SECONDS, TARGETS
 from tests.plugins.test_fuzz import changed
 from tests.tournaments.support import config_text, player, refused, tournament
 from tests.tournaments.test_hostile_runs import run_with
-from tests.web.server import Browser, Events, is_turn, running
+from tests.web.server import Browser, Events, is_turn, let_in, running
 
 import miai
 from miai.errors import ConfigError
@@ -134,13 +134,16 @@ def imports(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return base / "out"
 
 
-def test_to_look_at_a_store_runs_nothing_of_it(imports: Path) -> None:
+def test_to_look_at_a_store_runs_nothing_of_it(imports: Path, tmp_path: Path) -> None:
     """SECURITY: "`miai tournament resume` runs its programs and imports its files, and so does
-    resuming it in `miai web`; `report` and `status` do neither"."""
+    resuming it in `miai web --allow-programs`; `report` and `status` do neither"."""
     (mark := imports.parent / "ran").unlink()
     for word in ("report", "status"):
         tournament(word, imports)
         assert not mark.exists(), word
+    with running(tmp_path / "games", imports) as port:
+        reply = let_in(port).form("/runs/0/resume", {})
+        assert (reply.status, mark.exists()) == (409, False)
     tournament("resume", imports, "--executor", "serial")
     assert mark.exists()
 
@@ -339,8 +342,7 @@ def sent(
         with own.watching(table) as seen, spectator.watching(table) as public:
             seen.next()
             public.next()
-            address = own.post(f"{table}/invitations/{1 - seat}", {}).json["address"]
-            other.ask("/" + address.split("/", 3)[3])
+            own.invite(other, table, 1 - seat)
             with other.watching(table) as theirs:
                 for actor, action in steps:
                     browser, events = (own, seen) if actor == seat else (other, theirs)
@@ -407,8 +409,11 @@ def test_an_invitation_serves_one_browser_for_one_game(browser: Browser) -> None
     address = browser.post(f"{table}/invitations/1", {}).json["address"]
     path = "/" + address.split("/", 3)[3]
     guest, late = Browser(browser.port), Browser(browser.port)
-    assert guest.ask(path).status == 200
-    assert late.ask(path).status == 410
+    assert [late.ask(path, method=method).status for method in ("HEAD", "GET")] == [405, 200]
+    assert not late.cookie, "the preview of a link is no guest"
+    assert guest.form(path, {}).status == 200
+    assert [late.form(path, {}).status, late.ask(path).status, late.cookie] == [410, 410, ""]
+    assert guest.form(path, {}).headers["location"] == table, "it is seated there already"
     assert guest.ask(table).status == 200
     for forbidden in ("/", other, f"{other}/events", "/games/go"):
         assert guest.ask(forbidden).status == 403
@@ -423,17 +428,21 @@ def test_an_invitation_serves_one_browser_for_one_game(browser: Browser) -> None
 
 
 @pytest.mark.parametrize(
-    ("host", "token", "message"),
+    ("host", "token", "programs", "message"),
     [
-        ("0.0.0.0", "", "everybody who reaches this address"),
-        ("", "short", "too short to be a secret"),
-        ("192.0.2.1", "long enough, really", "cannot listen on 192.0.2.1"),
+        ("0.0.0.0", None, False, "everybody who reaches this address"),
+        ("", "short", False, "too short to be a secret"),
+        ("192.0.2.1", "long enough, really", False, "cannot listen on 192.0.2.1"),
+        ("192.0.2.1", "long enough, really", True, "could start programs.*`ssh -L 0:127.0.0.1:0"),
     ],
 )
-def test_an_open_door_is_refused(host: str, token: str, message: str, tmp_path: Path) -> None:
-    """SECURITY: "this machine alone, unless `--host` and a token of your own are given"."""
+def test_an_open_door_is_refused(
+    host: str, token: str | None, programs: bool, message: str, tmp_path: Path
+) -> None:
+    """SECURITY: "this machine alone, unless `--host` and a token of your own are given"; "only with
+    `--allow-programs`, which excludes `--host`"."""
     with pytest.raises(ConfigError, match=message):
-        serve(tmp_path, port=0, host=host, token=token)
+        serve(tmp_path, port=0, host=host, token=token, programs=programs)
 
 
 def test_another_name_of_the_host_is_refused(visitor: Browser) -> None:

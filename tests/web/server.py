@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 from urllib.parse import urlencode
 
 import pytest
-import uvicorn
 
-from miai.web.server import make_app
+from miai.web.server import Server, make_app
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Request
@@ -110,8 +109,9 @@ class Browser:
         return self.post(f"{table}/answers", {"number": number, "kind": "move", "action": action})
 
     def invite(self, guest: Browser, table: str, seat: int = 1) -> None:
+        """Let a guest sit down."""
         address = self.post(f"{table}/invitations/{seat}", {}).json["address"]
-        assert guest.ask("/" + address.split("/", 3)[3]).status == 200
+        assert guest.form("/" + address.split("/", 3)[3], {}).status == 200
 
     def new_table(self, game: str, **values: str) -> str:
         """Make a table, at which one plays against random moves if nothing else is said.
@@ -212,14 +212,13 @@ def is_over(news: Mapping[str, Any]) -> bool:
 
 
 @contextmanager
-def running(folder: Path, *paths: Path) -> Iterator[int]:
+def running(folder: Path, *paths: Path, programs: bool = False) -> Iterator[int]:
     """Serve from a folder, with paths of the command line; give the port."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port: int = listening.getsockname()[1]
         hosts = [f"127.0.0.1:{port}", f"localhost:{port}"]
-        app = make_app(folder, token=TOKEN, hosts=hosts, paths=paths)
-        config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)
-        server = uvicorn.Server(config)
+        app = make_app(folder, token=TOKEN, hosts=hosts, paths=paths, programs=programs)
+        server = Server(app)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         while not server.started:

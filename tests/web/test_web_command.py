@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
@@ -77,12 +78,19 @@ def test_its_options_reach_the_server(tmp_path: Path, monkeypatch: pytest.Monkey
     calls = []
     monkeypatch.setattr("miai.web.server.serve", lambda *given, **more: calls.append((given, more)))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    chosen = ["--port", "1", "--host", "h", "--token", "t", "--games", "g", "--open"]
-    for words in ([], ["run", "more", *chosen]):
+    (tmp_path / "secret").write_text("t\n")
+    chosen = ["--port", "1", "--host", "h", "--token-file", str(tmp_path / "secret"), "--games"]
+    for words in ([], ["run", "more", *chosen, "g", "--open", "--allow-programs"]):
         assert call_miai(["web", *words]).returncode == 0
-    usual = {"host": "", "port": 8642, "token": "", "open_browser": False, "paths": ()}
-    more = {"host": "h", "port": 1, "token": "t", "open_browser": True}
+    monkeypatch.setenv("MIAI_WEB_TOKEN", "from the environment")
+    assert call_miai(["web"]).returncode == 0
+    assert "MIAI_WEB_TOKEN" not in os.environ, "agents inherit it"
+    said = call_miai(["web", "--token", "seen by others"])  # as everybody on this machine sees
+    assert (said.returncode, "--token-file" in said.stderr) == (2, True)
+    usual = {"host": "", "port": 8642, "token": None, "open_browser": False, "programs": False}
+    more = {"host": "h", "port": 1, "token": "t", "open_browser": True, "programs": True}
     assert calls == [
-        ((tmp_path / "miai" / "web",), usual),
+        ((tmp_path / "miai" / "web",), {**usual, "paths": ()}),
         ((Path("g"),), {**more, "paths": [Path("run"), Path("more")]}),
+        ((tmp_path / "miai" / "web",), {**usual, "paths": (), "token": "from the environment"}),
     ]

@@ -108,7 +108,8 @@ def test_everybody_is_told_what_may_not_be_done(visitor: Browser) -> None:
         (visitor, f"{table}/pace", pause),
     ):
         if asker is not onlooker:
-            assert asker.ask(table).status == 200, "the game begins"
+            with asker.watching(table) as events:  # the game begins
+                events.next()
         reply = asker.post(path, said)
         what = re.sub(r"^/tables/\w+/", "", path)
         told.append(f"{what} {said}: {reply.status} {reply.json['problem']}")

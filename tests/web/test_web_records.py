@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -165,7 +166,7 @@ def test_bad_files_are_refused_with_a_reason(files: dict[str, bytes]) -> None:
         "moves.json": (files["game.json"].replace(b'"senses"', b'"sense"'), "senses"),
         "chess.pgn": (b"1. e4 e4 *", "ply 2"),
         "no_suffix": (SGF, "names end in"),
-        "many.sgf": (SGF * 51, "at most 50"),
+        "many.sgf": (SGF * 51, "more than 50"),
     }
     for name, (data, reason) in bad.items():
         with pytest.raises(RecordError, match=re.escape(name)) as caught:
@@ -182,23 +183,39 @@ def test_a_file_cannot_name_the_program_of_a_game(
     values = {**json.loads(head), "game": "program"}
     values["game_parameters"] = {"command": ["touch", str(mark)]}
     data = b"\n".join([json.dumps(values).encode(), *rest]) + b"\n"
-    with pytest.raises(RecordError, match="is a program, which a file may not start"):
+    with pytest.raises(RecordError, match=r"parameters\.command: names a program, a file or"):
         read_file("game.jsonl", data)
     record = read_record(data.decode())
-    with pytest.raises(HTTPException, match="is a program, which a file may not start"):
+    with pytest.raises(HTTPException, match=r"parameters\.command: names a program"):
         _position(record, "0")
     assert not mark.exists()
 
 
-def test_a_file_cannot_name_a_program(files: dict[str, bytes]) -> None:
+@pytest.mark.parametrize(
+    ("referee", "settings", "named"),
+    [
+        (
+            "gtp",
+            {"command": "touch /tmp/owned"},
+            "referee_parameters.command: names a",
+        ),
+        (
+            "network",
+            {"weights": "/etc/passwd"},
+            "referee_parameters.weights: names a",
+        ),
+        ("network", {"weights": "no-such-weights"}, "no weights 'no-such-weights'"),
+    ],
+)
+def test_a_file_cannot_name_a_program(referee: str, settings: dict[str, str], named: str) -> None:
     record = played("go", "fast-random", limit=4).to_json_lines().encode()
     parameters = {
         **json.loads(record.partition(b"\n")[0])["game_parameters"],
         "dead_stones": "referee",
-        "referee": "gtp",
-        "referee_settings": {"command": "touch /tmp/owned"},
+        "referee": referee,
+        "referee_settings": settings,
     }
-    with pytest.raises(RecordError, match="referee_settings: settings of other components"):
+    with pytest.raises(RecordError, match=named):
         read_file("x.jsonl", changed(record, game_parameters=parameters))
 
 
@@ -229,6 +246,21 @@ def test_a_name_is_no_path(tmp_path: Path, name: str) -> None:
         "browsers",
         "records",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "said"),
+    [
+        ("x.pgn", b'[Event "x"]\n\n1. e4 *\n\n' * 4_000, "more than 50 games"),
+        ("x.pgn", b"1. Nf3 Nf6 2. Ng1 Ng8 " * 8_000, "too many moves"),
+        ("x.sgf", b"(;SZ[19]" + b";B[aa];W[aa]" * 11_000 + b")", "or 20000 moves"),
+    ],
+)
+def test_a_file_is_bounded_before_it_is_played(name: str, file: bytes, said: str) -> None:
+    began = time.process_time()
+    with pytest.raises(RecordError, match=said):
+        read_file(name, file)
+    assert time.process_time() - began < 3, "played, a megabyte of it takes minutes"
 
 
 def test_uploads_are_bounded(browser: Browser) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
@@ -38,10 +39,9 @@ def click_a_move(page: Page) -> None:
 @contextmanager
 def server(folder: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
     """Run the real command until the block ends or it is killed."""
-    words = ["web", "--port", str(port), "--games", str(folder), "--token", TOKEN.replace(" ", "-")]
-    with subprocess.Popen(
-        [sys.executable, "-m", "miai", *words], stdout=subprocess.PIPE
-    ) as process:
+    words = [sys.executable, "-m", "miai", "web", "--port", str(port), "--games", str(folder)]
+    environment = {**os.environ, "MIAI_WEB_TOKEN": TOKEN.replace(" ", "-")}
+    with subprocess.Popen(words, stdout=subprocess.PIPE, env=environment) as process:
         assert process.stdout is not None
         assert b"http://" in process.stdout.readline()
         try:

@@ -60,7 +60,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def browser(runs: Path, tmp_path: Path) -> Iterator[Browser]:
-    with running(tmp_path / "games", runs) as port:
+    with running(tmp_path / "games", runs, programs=True) as port:
         made = let_in(port)
         yield made
 
@@ -298,7 +298,7 @@ def test_a_run_is_watched_stopped_resumed_and_watched_to_its_end(tmp_path: Path)
         while not (out / "tournament.sqlite").exists() or runner_of(out) is None:
             assert time.monotonic() < until
             time.sleep(0.05)
-        with running(tmp_path / "games", out) as port:
+        with running(tmp_path / "games", out, programs=True) as port:
             browser = let_in(port)
             with browser.watching("/runs/0") as events:
                 assert "stop …" in events.until(lambda parts: "state" in parts)["state"]

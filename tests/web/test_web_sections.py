@@ -80,8 +80,7 @@ def test_a_guest_sees_no_section(notes: Path, tmp_path: Path) -> None:
         browser, guest = Browser(port), Browser(port)
         browser.enter()
         table = browser.new_table("tic_tac_toe", players__0__agent="me", players__1__agent="guest")
-        address = browser.post(f"{table}/invitations/1", {}).json["address"]
-        guest.ask("/" + address.split("/", 3)[3])
+        browser.invite(guest, table)
         assert "/notes/" not in guest.ask(table).text
         assert guest.ask("/notes/0").status == 403
 

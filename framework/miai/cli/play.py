@@ -118,13 +118,15 @@ def game_of(name: str, settings: Sequence[str]) -> tuple[str, dict[str, Any]]:
 
     Raises `ConfigError` for a setting that is none.
     """
-    from miai.parameters import set_parameter
+    from miai.parameters import TYPED, set_parameter
     from miai.plain import parse_assignment
     from miai.plugins.loader import registry
 
     parameters = dict[str, Any]()
     for text in settings:
-        set_parameter(parameters, *parse_assignment(text), where="--set ")
+        path, value = parse_assignment(text)
+        set_parameter(parameters, path, value, where="--set ")
+        TYPED.add(str(value))
     if "/" not in name:  # no game has such a name
         registry().refuse_file(GAME, name, write="{}")
         return name, parameters

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from miai.errors import ConfigError
+from miai.files import reading
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -28,12 +32,22 @@ def web(
         str,
         typer.Option(
             metavar="ADDRESS",
-            help="Address to listen on, so that other machines reach the server; needs --token.",
+            help="Address to listen on, so that other machines reach the server; needs a token.",
         ),
     ] = "",
-    token: Annotated[
-        str, typer.Option(help="Secret that lets a browser in (default: a random one).")
-    ] = "",
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Secret that lets a browser in (default: MIAI_WEB_TOKEN, or a random one).",
+        ),
+    ] = None,
+    programs: Annotated[
+        bool,
+        typer.Option(
+            "--allow-programs", help="Let forms name programs and files; not with --host."
+        ),
+    ] = False,
     games: Annotated[
         Path | None,
         typer.Option(
@@ -63,6 +77,11 @@ def web(
         if missing is None:
             raise
         raise missing from error
+    # Agents inherit the environment, and must not enter.
+    token = os.environ.pop("MIAI_WEB_TOKEN", None)
+    if token_file is not None:
+        with reading(token_file, ConfigError), token_file.open(errors="replace") as file:
+            token = file.read(1000).strip()
     serve(
         games or user_data() / "web",
         host=host,
@@ -70,4 +89,5 @@ def web(
         token=token,
         open_browser=open_browser,
         paths=paths or (),
+        programs=programs,
     )

@@ -31,7 +31,7 @@ _REFERENCE: Final = re.compile(r"(.+\.py):([^\W\d]\w*)")
 class FileAgentParameters(Parameters):
     """A class in a file, and its own parameters."""
 
-    file: str = parameter(help="Python file with the agent's class", min_length=1)
+    file: str = parameter(help="Python file with the agent's class", min_length=1, opens="program")
     class_name: str = parameter(help="Name of the class", min_length=1)
     parameters: dict[str, Any] = parameter({}, help="Parameters of the class")
 

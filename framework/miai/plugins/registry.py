@@ -406,18 +406,24 @@ class Registry:
         return self.get(kind, name, game=game).build(*context, values=values or {}, where=where)
 
     def check_named(self, filled: Parameters, game: str, *, where: str) -> None:
-        """Check the components that parameters name, and their own parameters.
+        """Check the components that parameters name, and theirs. Raises as `opened`."""
+        list(self.opened(filled, game, where=where))
+
+    def opened(self, filled: Parameters, game: str, *, where: str, only: str = "") -> Iterator[str]:
+        """Yield as `miai.parameters.opened`, of the components that parameters name, too.
 
         Raises `ParameterError` if a component does not exist, or its parameters are wrong.
         """
-        from miai.parameters import named_components
+        from miai.parameters import named_components, opened
 
+        yield from (f"{where}.{path}" for path, opens in opened(filled) if only in ("", opens))
         for path, kind, name, values in named_components(filled):
             try:
                 component = self.get(kind, name, game=game)
             except UnknownComponentError as error:
                 raise ParameterError(f"{where}.{path}: {error}") from error
-            component.fill(values, where=f"{where}.{path}_parameters")
+            below = component.fill(values, where=f"{where}.{path}_parameters")
+            yield from self.opened(below, game, where=f"{where}.{path}_parameters", only=only)
 
     def dormant(self) -> list[Component[Any]]:
         """Return the components whose kind no loaded plugin declares."""

@@ -13,7 +13,9 @@ import errno
 import platform
 import struct
 import sys
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 _SET_NO_NEW_PRIVILEGES: Final = 38
@@ -29,78 +31,7 @@ _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
 _X32: Final = 0x40000000
 _NEW_NAMESPACES: Final = 0x7E020080  # every CLONE_NEW flag
 
-_RUN: Final = {"execve": (59, 221), "execveat": (322, 281)}
-_DENIED: Final = {
-    # acting on other processes
-    "ptrace": (101, 117),
-    "process_vm_readv": (310, 270),
-    "process_vm_writev": (311, 271),
-    "process_madvise": (440, 440),
-    "process_mrelease": (448, 448),
-    "pidfd_getfd": (438, 438),
-    "kcmp": (312, 272),
-    "migrate_pages": (256, 238),
-    "move_pages": (279, 239),
-    "perf_event_open": (298, 241),
-    "bpf": (321, 280),
-    # keyrings are shared by all processes of a user
-    "add_key": (248, 217),
-    "request_key": (249, 218),
-    "keyctl": (250, 219),
-    # namespaces and mounts
-    "unshare": (272, 97),
-    "setns": (308, 268),
-    "mount": (165, 40),
-    "umount2": (166, 39),
-    "pivot_root": (155, 41),
-    "chroot": (161, 51),
-    "open_tree": (428, 428),
-    "move_mount": (429, 429),
-    "fsopen": (430, 430),
-    "fsmount": (432, 432),
-    "mount_setattr": (442, 442),
-    # a way around this filter, and a frequent way into the kernel
-    "io_uring_setup": (425, 425),
-    "userfaultfd": (323, 282),
-}
-"""System calls that always fail, with their numbers on x86-64 and on AArch64."""
-
-_ATTRIBUTES: Final = {
-    "chmod": (90, None),
-    "fchmod": (91, 52),
-    "fchmodat": (268, 53),
-    "fchmodat2": (452, 452),
-    "chown": (92, None),
-    "lchown": (94, None),
-    "fchown": (93, 55),
-    "fchownat": (260, 54),
-    "setxattr": (188, 5),
-    "lsetxattr": (189, 6),
-    "fsetxattr": (190, 7),
-    "setxattrat": (463, 463),
-    "removexattr": (197, 14),
-    "lremovexattr": (198, 15),
-    "fremovexattr": (199, 16),
-    "removexattrat": (466, 466),
-}
-"""System calls that change a file's mode, owner or attributes, which Landlock leaves free."""
-
-_TIMES: Final = {
-    "utime": (132, None),
-    "utimes": (235, None),
-    "futimesat": (261, None),
-    "utimensat": (280, 88),
-}
-"""System calls that change a file's times. Caches of compiled code depend on them."""
-
-_OWN: Final = {
-    "prlimit64": (302, 261),
-    "sched_setscheduler": (144, 119),
-    "sched_setparam": (142, 118),
-    "sched_setattr": (314, 274),
-}
-"""System calls whose first argument is a process; only 0, the caller, is accepted."""
-
+_CALLS = tomllib.loads(Path(__file__).with_name("system_calls.toml").read_text("utf-8"))
 _OWN_SECOND: Final = {"setpriority": (141, 140), "ioprio_set": (251, 30)}
 """System calls whose second argument is a process, and whose first says so."""
 _ONE_PROCESS: Final = {"setpriority": 0, "ioprio_set": 1}
@@ -166,11 +97,11 @@ def _filter(column: int, architecture: int, *, programs: bool, attributes: bool)
     yield _step(_LOAD, _NUMBER)
     yield _step(_AT_LEAST, _X32, no=1)  # x32, a second set of numbers on x86-64
     yield _step(_RETURN, deny)
-    for numbers in (*_DENIED.values(), *(() if programs else _RUN.values())):
+    for numbers in (*_CALLS["denied"].values(), *(() if programs else _CALLS["run"].values())):
         yield from _rule(numbers[column], _step(_RETURN, deny))
-    for calls, answer in ((_ATTRIBUTES, deny), (_TIMES, ignore)):
-        for number in () if attributes else (numbers[column] for numbers in calls.values()):
-            if number is not None:
+    for calls, answer in ((_CALLS["attributes"], deny), (_CALLS["times"], ignore)):
+        for numbers in () if attributes else calls.values():
+            for number in numbers[column : column + 1]:
                 yield from _rule(number, _step(_RETURN, answer))
     yield from _rule(_SET_AFFINITY[column], _step(_RETURN, ignore))
     # Whose flags lie in memory, which a filter cannot read; the C library then uses clone.
@@ -185,7 +116,7 @@ def _filter(column: int, architecture: int, *, programs: bool, attributes: bool)
         _step(_RETURN, _ALLOW),
     )
     # Process 0 is the caller: its own limits and scheduling are its own affair.
-    for numbers in _OWN.values():
+    for numbers in _CALLS["own"].values():
         yield from _rule(numbers[column], *_require_zero(0))
     for name, numbers in _OWN_SECOND.items():
         yield from _rule(

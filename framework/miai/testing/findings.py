@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 import traceback
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -101,49 +102,9 @@ def shown(value: object) -> str:
     return text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + "..."
 
 
-GAME_RULES: Mapping[str, str] = {
-    "info": "the facts in GameInfo do not contradict each other",
-    "raises": "no method raises an exception that its contract does not name",
-    "clone": "a clone answers like its original; playing on one leaves the other as it was",
-    "child": "child(a) is clone() and apply_action(a), and so is apply_unchecked(a)",
-    "serialise": "deserialize(serialize()) answers every question like the original",
-    "legal-actions": "legal actions are ascending ints in range, none exactly when the game is "
-    "over, and is_legal() agrees",
-    "illegal-action": "an illegal action raises IllegalActionError or InvalidActionError and "
-    "changes nothing",
-    "action-text": "each legal action has a text of its own, which string_to_action() reads; it "
-    "depends on the action alone where the game hides information or players act at once",
-    "deterministic": "the same actions, those of chance included, lead to the same positions",
-    "returns": "returns are zero before the end, then within the bounds and of the stated sum, "
-    "and equal in a team; with intermediate rewards they may change on the way",
-    "rewards": "the rewards of all transitions sum to the returns",
-    "simultaneous": "players who act at once are declared in GameInfo; their actions have one "
-    "effect, given together or one by one in player order",
-    "game-length": "a game is over after max_game_length() actions of players",
-    "chance": "probabilities at a chance node are positive and sum to one; elsewhere are none",
-    "key": "positions with equal keys have equal futures",
-    "tensor": "an observation tensor is finite float32 of the stated shape",
-    "observation": "a player observes its own actions and, on its turn, its legal actions",
-    "observation-plain": "an observation is plain data: no state, no object, nothing that JSON "
-    "cannot hold",
-    "perfect-information": "with perfect information the observed actions rebuild the state",
-    "observation-leak": "equal information states have equal observations",
-    "legal-actions-leak": "legal actions depend on the mover's information state alone",
-    "information-string-leak": "the information state's string depends on the observations alone",
-    "tensor-leak": "the observation tensor depends on the observations alone",
-    "state-reachable": "no object that a player receives leads to a state of the game in progress",
-    "belief": "a belief contains the true state, and otherwise only worlds with the same "
-    "observations",
-    "resampling": "a resampled state is one of the player's worlds",
-    "resampling-leak": "resampling does not always draw the true world if there are others",
-}
+_RULES = tomllib.loads(Path(__file__).with_name("rules.toml").read_text("utf-8"))
+GAME_RULES: Mapping[str, str] = _RULES["game"]
 """What `check_game` checks, by the name of the rule."""
 
-AGENT_RULES: Mapping[str, str] = {
-    "raises": "no call raises",
-    "decision": "act() returns a Decision of plain data with a legal action",
-    "view": "the agent's view contains its observations, unchanged",
-    "seeded": "the same seed and the same observations give the same decisions",
-    "carried-over": "earlier games do not change decisions",
-}
+AGENT_RULES: Mapping[str, str] = _RULES["agent"]
 """What `check_agent` checks, by the name of the rule, for every seat of the game."""

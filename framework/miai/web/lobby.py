@@ -26,7 +26,7 @@ from miai.plugins.loader import registry
 from miai.plugins.registry import Component
 from miai.render import DrawingRenderer
 from miai.seeds import SEED_BITS
-from miai.web.tables import PERSON, Chair, Setting
+from miai.web.tables import PERSON, Chair, Setting, refuse_opened
 from miai.web.templating import page
 
 ME: Final = "me"
@@ -81,6 +81,7 @@ def fields_of(
     prefix: str,
     entered: Mapping[str, str],
     mistakes: Mapping[str, str],
+    programs: bool = False,
 ) -> list[Field]:
     """Return the fields of a component's parameters.
 
@@ -89,9 +90,10 @@ def fields_of(
       prefix: of the fields' names.
       entered: the values of the form so far, by name.
       mistakes: what is wrong with them, by name.
+      programs: whether there are fields that name programs and files of the server.
     """
     fields = []
-    for row in describe_parameters(component.load_parameters()):
+    for row in _rows(component, programs):
         name, kinds, limits = f"{prefix}.{row['name']}", row["type"].split(" or "), row["limits"]
         default = "" if row["default"] is None else _text(row["default"])
         if not default:  # an empty field is null
@@ -124,6 +126,12 @@ def fields_of(
             )
         )
     return fields
+
+
+def _rows(component: Component[Any], programs: bool) -> list[dict[str, Any]]:
+    """Return the parameters that a form has: without `programs` none that names one, or a file."""
+    rows = describe_parameters(component.load_parameters())
+    return [row for row in rows if programs or row.get("opens") not in ("program", "file")]
 
 
 def _limit(limits: Mapping[str, Any], *names: str) -> str:
@@ -177,10 +185,13 @@ def clock_fields(entered: Mapping[str, str], mistakes: Mapping[str, str]) -> lis
     return [kind, *others]
 
 
-def agents_of(game: str) -> list[Component[Any]]:
-    """Return the agents that can play a game in a process of their own, sorted by name."""
+def agents_of(game: str, *, programs: bool = False) -> list[Component[Any]]:
+    """Return the agents that can play a game in a process of their own, sorted by name.
+
+    Those that run code which their parameters name are left out without `programs`.
+    """
     agents = registry().components(AGENT, game=game, adapted=True)
-    return [agent for agent in agents if agent.name != PERSON]
+    return [a for a in agents if a.name != PERSON and (programs or not a.foreign)]
 
 
 class FormError(Exception):
@@ -206,19 +217,21 @@ def setting_of(
     entered: Mapping[str, str],
     *,
     browser: str,
+    programs: bool = False,
     parameters: Mapping[str, Any] | None = None,
 ) -> Setting:
     """Return the setting that a form describes.
 
     Args:
-      browser: digest of the cookie of the person that filled it in.
+      browser: of the person that filled it in.
+      programs: whether it may name programs, files and weights of the server.
       parameters: the game's (default: those entered).
 
     Raises `FormError`.
     """
     mistakes: dict[str, str] = {}
     if parameters is None:
-        parameters = _values(registry().get(GAME, game), game, "game", entered, mistakes)
+        parameters = _values(registry().get(GAME, game), game, "game", entered, mistakes, programs)
     # The default game stands in where the parameters are wrong, so that all mistakes are shown at
     # once.
     made = load_game(game)
@@ -226,11 +239,10 @@ def setting_of(
         try:
             made = load_game(game, **parameters)
         except (MiaiError, ValueError) as error:
-            for name in _suspects(game, parameters) or ["game"]:
-                mistakes[name] = one_line(str(error))
+            mistakes["game"] = one_line(str(error))
     chairs, ranks = [], opponents_of(made)
     for player, name in enumerate(made.info.player_names):
-        chair = _chair(game, ranks, f"players.{player}", name, entered, mistakes)
+        chair = _chair(game, ranks, f"players.{player}", name, entered, mistakes, programs)
         if chair.agent in (ME, GUEST):
             chair = Chair(agent=PERSON, browser=browser if chair.agent == ME else "")
         chairs.append(chair)
@@ -243,17 +255,6 @@ def setting_of(
     return Setting(game=game, parameters=parameters, chairs=chairs, seed=seed, clock=clock)
 
 
-def _suspects(game: str, parameters: Mapping[str, Any]) -> list[str]:
-    """Return the fields whose defaults alone would make a game of wrong parameters right."""
-    suspects = []
-    for name in parameters:
-        others = {each: value for each, value in parameters.items() if each != name}
-        with contextlib.suppress(MiaiError, ValueError):
-            load_game(game, **others)
-            suspects.append(f"game.{name}")
-    return suspects
-
-
 def _chair(
     game: str,
     ranks: Sequence[Opponent],
@@ -261,6 +262,7 @@ def _chair(
     name: str,
     entered: Mapping[str, str],
     mistakes: dict[str, str],
+    programs: bool,
 ) -> Chair:
     agent = entered.get(f"{prefix}.agent", "")
     if agent in (ME, GUEST):
@@ -271,11 +273,12 @@ def _chair(
                 return Chair(agent=opponent.agent, parameters=dict(opponent.parameters))
         mistakes[f"{prefix}.agent"] = "this opponent cannot play this game; choose another"
         return Chair(agent=agent)
-    known = {component.name: component for component in agents_of(game)}
+    known = {component.name: component for component in agents_of(game, programs=programs)}
     if agent not in known:
         mistakes[f"{prefix}.agent"] = f"choose who plays for {name}"
         return Chair(agent=agent)
-    return Chair(agent=agent, parameters=_values(known[agent], game, prefix, entered, mistakes))
+    values = _values(known[agent], game, prefix, entered, mistakes, programs)
+    return Chair(agent=agent, parameters=values)
 
 
 def _values(
@@ -284,10 +287,11 @@ def _values(
     prefix: str,
     entered: Mapping[str, str],
     mistakes: dict[str, str],
+    programs: bool,
 ) -> dict[str, Any]:
     """Return the parameters that were entered; note what is wrong with them."""
     values = dict[str, Any]()
-    rows = describe_parameters(component.load_parameters())
+    rows = _rows(component, programs)
     for row in rows:
         text = entered.get(f"{prefix}.{row['name']}", "").strip()[:_LONGEST]
         if text and text != ("" if row["default"] is None else _text(row["default"])):
@@ -295,6 +299,8 @@ def _values(
     try:
         filled = component.fill(values, where=prefix)
         registry().check_named(filled, game, where=prefix)
+        if not programs:
+            refuse_opened(component.kind, component.name, values, game, prefix)
     except MiaiError as error:
         for line in str(error).splitlines():
             field, _, message = line.partition(": ")
@@ -372,6 +378,7 @@ def form_page(
     game: str,
     entered: Mapping[str, str],
     mistakes: Mapping[str, str],
+    programs: bool,
     *,
     me: int = 0,
     parameters: Mapping[str, Any] | None = None,
@@ -384,6 +391,7 @@ def form_page(
     Args:
       entered: its values so far, by name.
       mistakes: what is wrong with them, by name.
+      programs: whether it has fields that name programs and files of the server.
       me: the player for whom the person at the browser plays unless another one is chosen.
       parameters: the game's; None if they are fields of the form.
       action: the address to which the form is sent (default: that of new games).
@@ -391,19 +399,19 @@ def form_page(
     """
     component = registry().get(GAME, game)
     try:
-        made = _game_of(game, entered, parameters)
+        made = _game_of(game, entered, parameters, programs)
         names = players_of(made)
-        fields = fields_of(component, game, "game", entered, mistakes) if parameters is None else []
+        fields = fields_of(component, game, "game", entered, mistakes, programs)
     except MiaiError as error:
         return page("problem.html", problem=one_line(str(error)), status=409)
-    agents, ranks = agents_of(game), opponents_of(made)
+    agents, ranks = agents_of(game, programs=programs), opponents_of(made)
     opponent = RANK + ranks[len(ranks) // 2].name if ranks else ME  # of middling strength
     players = []
     for player, name in enumerate(names):
         prefix = f"players.{player}"
         chosen = entered.get(f"{prefix}.agent", ME if player == me else opponent)
         known = next((agent for agent in agents if agent.name == chosen), None)
-        own = [] if known is None else fields_of(known, game, prefix, entered, mistakes)
+        own = fields_of(known, game, prefix, entered, mistakes, programs) if known else []
         players.append((prefix, name, chosen, own, mistakes.get(f"{prefix}.agent", "")))
     return page(
         "game.html",
@@ -412,7 +420,7 @@ def form_page(
         action=action or f"/games/{game}",
         heading=heading or f"New game of {game}",
         notes=notes or [component.summary],
-        fields=fields,
+        fields=fields if parameters is None else [],
         players=players,
         choices=[(ME, "you"), (GUEST, "somebody you invite")],
         ranks=[
@@ -425,14 +433,16 @@ def form_page(
     )
 
 
-def _game_of(game: str, entered: Mapping[str, str], parameters: Mapping[str, Any] | None) -> Game:
+def _game_of(
+    game: str, entered: Mapping[str, str], parameters: Mapping[str, Any] | None, programs: bool
+) -> Game:
     """Return the game with the parameters, or as entered; by default where that is wrong.
 
     The number of players may depend on the parameters.
     """
     mistakes: dict[str, str] = {}
     if parameters is None:
-        parameters = _values(registry().get(GAME, game), game, "game", entered, mistakes)
+        parameters = _values(registry().get(GAME, game), game, "game", entered, mistakes, programs)
     with contextlib.suppress(MiaiError, ValueError):
         if not mistakes:
             return load_game(game, **parameters)

@@ -1,8 +1,8 @@
 """Records of games: files are opened, shown as replays, kept, and played on from any position.
 
 A file is read by the installed record formats (`miai.record.ReadableFormat`), chosen by its suffix,
-and played again by the rules before it is kept. Its name is shown and never used as a path. The
-settings of other components are not taken from a file, because they can name programs to run.
+and played again by the rules before it is kept. Its name is shown and never used as a path. Games
+that name programs, files or weights of this machine are refused.
 """
 
 from __future__ import annotations
@@ -33,20 +33,18 @@ from miai.pages.document import counted, printable
 from miai.pages.replay_page import replay_page
 from miai.plain import Json, listed, one_line
 from miai.playing.replay import replay
-from miai.plugins.kinds import GAME, RECORD_FORMAT
+from miai.plugins.kinds import RECORD_FORMAT
 from miai.plugins.loader import registry
-from miai.record import GameRecord, ReadableFormat, Termination
+from miai.record import GameRecord, ReadableFormat, Termination, refuse_long
 from miai.record_reader import read_record
 from miai.web.lobby import FormError, entered_in, form_page, players_of, setting_of
-from miai.web.tables import GameTable, TableSet, kept_file
+from miai.web.tables import GameTable, TableSet, kept_file, refuse_opened
 from miai.web.templating import page
 
 MOST_RECORDS: Final = 500
 """Maximum number of records that are kept."""
 MOST_FILES: Final = 20
 """Maximum number of files that are opened at once."""
-MOST_GAMES: Final = 50
-"""Maximum number of games in a file."""
 _PAGES = 8  # rendered replays in memory
 _AT_ONCE = 2  # files read, or replays made, at the same time
 _LABEL = "miai.web"
@@ -93,36 +91,15 @@ def read_file(name: str, data: bytes) -> list[GameRecord]:
             reasons.append(one_line(str(error)))
     else:
         raise RecordError("; ".join(reasons))
-    if len(records) > MOST_GAMES:
-        raise RecordError(
-            f"{shown}: holds {len(records)} games; at most {MOST_GAMES} are opened, split the file"
-        )
+    refuse_long(shown, games=len(records), moves=sum(len(record.moves) for record in records))
     for number, record in enumerate(records, start=1):
         place = shown if len(records) == 1 else f"{shown}, game {number}"
         try:
-            _refuse_settings(record)
+            refuse_opened("game", record.game, record.game_parameters, record.game, "parameters")
             replay(record)
         except MiaiError as error:
             raise RecordError(f"{place}: {one_line(str(error))}") from error
     return records
-
-
-def _refuse_program(record: GameRecord) -> None:
-    if registry().get(GAME, record.game).load_parameters().names_program:
-        raise RecordError(
-            f"the game '{printable(record.game, 60)}' is a program, which a file may not start"
-        )
-
-
-def _refuse_settings(record: GameRecord) -> None:
-    _refuse_program(record)
-    for name, value in record.game_parameters.items():
-        values = value if isinstance(value, list) else [value]
-        if any(isinstance(part, Mapping) and part for part in values):
-            raise RecordError(
-                f"game_parameters.{printable(name, 60)}: settings of other components are not "
-                "taken from a file, because they can name programs to run; remove them"
-            )
 
 
 # -- keeping --------------------------------------------------------------------------------------
@@ -382,6 +359,7 @@ class Records:
             record.game,
             sent or {},
             mistakes,
+            self._tables.programs,
             me=max(0, int(state.next_actor())),
             parameters=record.game_parameters,
             action=f"{request.url.path}?ply={len(moves)}",
@@ -394,7 +372,10 @@ class Records:
     ) -> GameTable:
         own = {key: value for key, value in entered.items() if not key.startswith("game.")}
         parameters = dict(record.game_parameters)
-        setting = setting_of(record.game, own, browser=browser, parameters=parameters)
+        programs = self._tables.programs
+        setting = setting_of(
+            record.game, own, browser=browser, programs=programs, parameters=parameters
+        )
         return self._tables.new(setting, earlier=record.moves[:plies])
 
     def _record(self, name: str) -> GameRecord:
@@ -421,7 +402,7 @@ def _position(record: GameRecord, ply: str) -> tuple[State, list[Any]]:
         )
     moves = record.moves[: int(ply)]
     try:
-        _refuse_program(record)
+        refuse_opened("game", record.game, record.game_parameters, record.game, "parameters")
         state = load_game(record.game, **record.game_parameters).new_initial_state()
         for move in moves:
             state.apply_action(move.action)

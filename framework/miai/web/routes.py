@@ -17,12 +17,13 @@ from miai.agent import Decision
 from miai.api import game_names
 from miai.errors import ConfigError, MiaiError, UnknownComponentError
 from miai.pages.replay_page import replay_page
-from miai.plain import dumps, one_line
+from miai.plain import dumps, loads, one_line
 from miai.plugins.kinds import AGENT, GAME
 from miai.plugins.loader import registry
-from miai.web.guard import Browsers, digest_of, enter, new_cookie
+from miai.web.guard import Browsers, enter
 from miai.web.lobby import (
     FormError,
+    agents_of,
     entered_in,
     fields_of,
     form_page,
@@ -52,7 +53,7 @@ class Pages:
             Route("/games/{game}", self.new_game, methods=["GET", "POST"]),
             Route("/games/{game}/picture.svg", self.picture),
             Route("/games/{game}/players/{player:int}/{agent}", self.agent_fields),
-            Route("/invitations/{table}/{key}", self.accept),
+            Route("/invitations/{table}/{key}", self.accept, methods=["GET", "POST"]),
             Route("/tables/{table}", self.table),
             Route("/tables/{table}/events", self.events),
             Route("/tables/{table}/answers", self.answer, methods=["POST"]),
@@ -98,10 +99,12 @@ class Pages:
                 mistakes = error.mistakes
             except (MiaiError, OSError) as error:
                 mistakes = {"": one_line(str(error))}
-        return await to_thread.run_sync(form_page, game, entered, mistakes)
+        programs = self._tables.programs
+        return await to_thread.run_sync(form_page, game, entered, mistakes, programs)
 
     def _make(self, game: str, entered: dict[str, str], browser: str) -> GameTable:
-        return self._tables.new(setting_of(game, entered, browser=browser))
+        programs = self._tables.programs
+        return self._tables.new(setting_of(game, entered, browser=browser, programs=programs))
 
     async def agent_fields(self, request: Request) -> Response:
         """Send the fields of an agent's parameters, for the form."""
@@ -109,7 +112,10 @@ class Pages:
         try:
             component = registry().get(AGENT, agent, game=game)
             prefix = f"players.{request.path_params['player']}"
-            fields = await to_thread.run_sync(fields_of, component, game, prefix, {}, {})
+            programs = self._tables.programs
+            if component not in agents_of(game, programs=programs):
+                raise ConfigError(f"{agent} has no form without --allow-programs")
+            fields = await to_thread.run_sync(fields_of, component, game, prefix, {}, {}, programs)
         except MiaiError as error:
             return page("fields.html", fields=[], problem=one_line(str(error)), status=404)
         return page("fields.html", fields=fields, problem="")
@@ -117,14 +123,18 @@ class Pages:
     # -- a table -------------------------------------------------------------------------------
 
     async def accept(self, request: Request) -> Response:
-        """Let a browser sit down by an invitation."""
+        """Show an invitation, which a preview of the link leaves alone, or sit down by it."""
         table = await self._find(request)
-        cookie = request.state.cookie or new_cookie()
-        browser = digest_of(cookie)
-        player = await to_thread.run_sync(table.sit, request.path_params["key"], browser)
-        if player < 0:
-            return page("taken.html", owner=False, status=410)
-        self._browsers.admit(cookie, table=table.id)
+        if table.player_of(request.state.browser) >= 0:
+            return RedirectResponse(f"/tables/{table.id}", 303)
+        player = table.invited(request.path_params["key"])
+        if player < 0 or request.method == "GET":
+            name = players_of(table.game)[player] if player >= 0 else ""
+            values = {"table": table.id, "game": table.setting.game, "player": name}
+            return page("invitation.html", owner=False, status=200 if name else 410, **values)
+        table.setting.chairs[player].invitation = ""  # before anybody else has a turn
+        cookie, browser = self._browsers.admit(request.state.cookie, table=table.id)
+        await to_thread.run_sync(table.sit, player, browser)
         return enter(cookie, f"/tables/{table.id}")
 
     async def table(self, request: Request) -> Response:
@@ -133,7 +143,6 @@ class Pages:
         values = await to_thread.run_sync(self._tables.stored_page, name, browser)
         if values is None:
             table = await self._find(request)
-            await to_thread.run_sync(self._go_on, table)
             values = await to_thread.run_sync(table.page, table.player_of(browser))
         for key in ("definitions", "legend", "picture"):
             values[key] = Markup(values[key])  # noqa: S704 - by an installed renderer
@@ -241,8 +250,8 @@ class Pages:
     def _go_on(self, table: GameTable) -> None:
         try:
             self._tables.resume(table)
-        except ConfigError as error:
-            table.problem = str(error)
+        except MiaiError as error:
+            table.problem = one_line(str(error))
 
 
 def _game(request: Request) -> str:
@@ -259,7 +268,7 @@ def _game(request: Request) -> str:
 async def _said(request: Request) -> dict[str, Any] | None:
     """Return the object of JSON that a request sends; None if it sends anything else."""
     try:
-        said = await request.json()
+        said = loads(await request.body())
     except ValueError:
         return None
     return said if isinstance(said, dict) else None

@@ -55,11 +55,13 @@ class Site:
       paths: files and folders that the command line named, absolute. A section shows those that
         it knows, and nothing else outside its folder.
       play_on: answers requests for playing on from a position of a record.
+      programs: whether requests may name programs and files of this machine, or start them.
     """
 
     folder: Path
     paths: tuple[Path, ...]
     play_on: PlayOn
+    programs: bool = False
 
 
 class WebSection(Protocol):

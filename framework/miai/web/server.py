@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import resource
 import secrets
 import socket
 import sys
 import threading
+import time
 import webbrowser
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
@@ -23,6 +25,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Router
 from starlette.types import Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from miai.errors import ConfigError, MiaiError
 from miai.plain import one_line
@@ -40,11 +43,18 @@ MOST_BODY: Final = 1 << 20
 """Maximum size of a request's body, in bytes."""
 LEAST_TOKEN: Final = 12
 """Minimum length of a token that the user chooses, in characters."""
+HEADER_SECONDS: Final = 10.0  # between two requests, until the headers of the second are there
+_MOST_CONNECTIONS, _ACCEPTED_AT_ONCE, _WAITING = 2000, 64, 1024
 _TIDY_SECONDS = 20.0
 
 
 def make_app(
-    folder: Path, *, token: str, hosts: list[str], paths: Sequence[Path] = ()
+    folder: Path,
+    *,
+    token: str,
+    hosts: list[str],
+    paths: Sequence[Path] = (),
+    programs: bool = False,
 ) -> Starlette:
     """Return the application.
 
@@ -53,6 +63,7 @@ def make_app(
       token: what lets a browser in.
       hosts: accepted values of the header ``Host``.
       paths: files and folders to show, such as those of runs.
+      programs: whether forms may name programs, files and weights of this machine.
 
     Raises:
       ConfigError: a path cannot be shown.
@@ -61,11 +72,11 @@ def make_app(
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     browsers = Browsers(folder / "browsers")
     browsers.load()
-    tables = TableSet(folder)
+    tables = TableSet(folder, programs=programs)
     pages = Pages(tables, browsers)
     records = Records(folder / "records", tables)
     absolute = [path.absolute() for path in paths]
-    sections = Sections(folder, absolute, play_on=records.play_on)
+    sections = Sections(folder, absolute, play_on=records.play_on, programs=programs)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -101,14 +112,16 @@ class Sections:
     Args:
       folder: where they keep their files, in a folder each.
       paths: files and folders that the command line named.
-      play_on: as of `Site`.
+      play_on, programs: as of `Site`.
 
     Raises `ConfigError` if no section shows one of the paths.
     """
 
-    def __init__(self, folder: Path, paths: Sequence[Path], *, play_on: PlayOn) -> None:
+    def __init__(
+        self, folder: Path, paths: Sequence[Path], *, play_on: PlayOn, programs: bool
+    ) -> None:
         self._mounted = [
-            _Mounted(component.name, Site(folder / component.name, tuple(paths), play_on))
+            _Mounted(component.name, Site(folder / component.name, tuple(paths), play_on, programs))
             for component in registry().components(WEB_SECTION)
         ]
         for path in paths:
@@ -174,55 +187,121 @@ def serve(
     *,
     host: str = "",
     port: int,
-    token: str = "",
+    token: str | None = None,
     open_browser: bool = False,
     paths: Sequence[Path] = (),
+    programs: bool = False,
 ) -> None:
     """Serve until interrupted; the address is printed when the server answers.
 
     Args:
       host: address to listen on beside loopback; it requires a token.
       paths: files and folders to show, such as those of runs.
+      programs: as of `make_app`; not with a host that others reach.
 
     Raises:
-      ConfigError: the address cannot be used, a host is given without a token, or a path cannot be
-        shown.
+      ConfigError: the address cannot be used, a host is given without a token or with programs, or
+        a path cannot be shown.
     """
-    if host and not token:
+    if host and token is None:
         raise ConfigError(
             f"--host {host}: everybody who reaches this address could use the server; give a "
-            "secret with --token, and share it with those who may"
+            "secret with --token-file or MIAI_WEB_TOKEN, and share it with those who may"
         )
-    if token and len(token) < LEAST_TOKEN:
-        raise ConfigError(f"--token: too short to be a secret; give {LEAST_TOKEN} characters")
+    if programs and host:
+        raise ConfigError(
+            f"--allow-programs: whoever reaches {host} could start programs of this machine; leave "
+            f"out --host and forward the port, `ssh -L {port}:{LOOPBACK}:{port} MACHINE`, or leave "
+            "out --allow-programs: agents, their parameters and shipped weights remain"
+        )
+    if token is not None and len(token) < LEAST_TOKEN:
+        raise ConfigError(f"the token is too short to be a secret; give {LEAST_TOKEN} characters")
     token = token or secrets.token_urlsafe(16)
     with contextlib.closing(_socket(host or LOOPBACK, port)) as listening:
         port = listening.getsockname()[1]
         names = [LOOPBACK, "localhost", *([host] if host else [])]
         hosts = [_address(name, port) for name in names]
-        app = make_app(folder, token=token, hosts=hosts, paths=paths)
+        app = make_app(folder, token=token, hosts=hosts, paths=paths, programs=programs)
         address = f"http://{_address(host or LOOPBACK, port)}/?token={token}"
-        server = _Server(
-            uvicorn.Config(
-                app,
-                log_level="warning",
-                access_log=False,
-                server_header=False,
-                timeout_graceful_shutdown=2,
-                lifespan="on",
-            ),
-            address,
-            open_browser=open_browser,
+        complaints = logging.StreamHandler()
+        complaints.addFilter(Sparingly())
+        logging.basicConfig(format="%(name)s: %(message)s", handlers=[complaints])
+        Server(app, address, open_browser=open_browser).run(sockets=[listening])
+
+
+class Sparingly(logging.Filter):
+    """Lets one record a second pass, with the number of those that did not: logs stay small."""
+
+    _passed_at, _suppressed = -1.0, 0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether a record is written."""
+        now = time.monotonic()
+        if now - self._passed_at < 1:
+            self._suppressed += 1
+            return False
+        if self._suppressed:
+            more = f" (and {self._suppressed} more since the last)"
+            record.msg, record.args = record.getMessage() + more, ()
+        self._passed_at, self._suppressed = now, 0
+        return True
+
+
+class Connection(H11Protocol):
+    """A connection that gives way: to silence, and to newer ones where there are too many."""
+
+    since: float  # when it was made, or its last request was answered, on the loop's clock
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin; of too many connections, the oldest goes that answers no known browser."""
+        super().connection_made(transport)
+        self.since = self.loop.time()
+        # Half of the files: where they run out, nobody gets in.
+        files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        if len(self.connections) > min(max(files // 2, 0) or _MOST_CONNECTIONS, _MOST_CONNECTIONS):
+            others = [c for c in self.connections if isinstance(c, Connection) and c is not self]
+            oldest = min(others, key=lambda each: (each.serves, each.since))
+            self.connections.discard(oldest)
+            oldest.transport.abort()
+
+    @property
+    def serves(self) -> bool:
+        """Whether it answers a request of a browser that has entered."""
+        waits = self.cycle is None or self.cycle.response_complete
+        return not waits and bool(self.scope["state"].get("known"))
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        self.since = self.loop.time()
+        super().on_response_complete()
+
+
+class Server(uvicorn.Server):
+    """Ends connections that say nothing, and tells the address when it answers."""
+
+    def __init__(self, app: Starlette, address: str = "", *, open_browser: bool = False) -> None:
+        config = uvicorn.Config(
+            app,
+            http=Connection,
+            ws="none",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=2,
+            lifespan="on",
+            backlog=_ACCEPTED_AT_ONCE,
         )
-        server.run(sockets=[listening])
-
-
-class _Server(uvicorn.Server):
-    """Tells the address when it answers."""
-
-    def __init__(self, config: uvicorn.Config, address: str, *, open_browser: bool) -> None:
         super().__init__(config)
         self._address, self._open = address, open_browser
+
+    async def on_tick(self, counter: int) -> bool:
+        """End the connections whose time for the next request is over, once a second."""
+        if counter % 10 == 0:
+            latest = asyncio.get_running_loop().time() - HEADER_SECONDS
+            for each in list(self.server_state.connections):
+                if isinstance(each, Connection) and not each.serves and each.since < latest:
+                    each.transport.abort()
+        return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop answering; browsers that still receive events are cut off without complaints."""
@@ -234,7 +313,9 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to answer."""
         await super().startup(sockets)
-        if self.started:
+        for each in sockets or ():  # more may wait than are accepted at once
+            each.listen(_WAITING)
+        if self.started and self._address:
             print(f"miai web: {self._address}\nCtrl-C ends it; games go on at the next start.")
             sys.stdout.flush()
             if self._open:
@@ -247,7 +328,6 @@ def _socket(host: str, port: int) -> socket.socket:
         made = socket.socket(family, socket.SOCK_STREAM)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind((host, port))
-        made.listen(1024)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ConfigError(

@@ -25,7 +25,7 @@ import miai
 from miai.agent import Decision
 from miai.api import load_game, renderer_for
 from miai.clock import Clock, ClockReading, TimeControl
-from miai.errors import AgentTimeoutError, ConfigError, MiaiError, RecordError
+from miai.errors import AgentTimeoutError, ConfigError, MiaiError, ParameterError, RecordError
 from miai.files import Journal, write_text
 from miai.game import Game, Observation, State
 from miai.information import PlayerView
@@ -368,19 +368,19 @@ class GameTable:
                 return player
         return -1
 
-    def sit(self, key: str, browser: str) -> int:
-        """Let the browser with an invitation's key sit down; return its player, or -1.
-
-        An invitation serves once; the browser that used it may come back with it.
-        """
+    def invited(self, key: str) -> int:
+        """Return the player to whose chair an invitation's key leads; -1 for none."""
         digest = hashlib.sha256(key.encode()).hexdigest()
+        for player, chair in enumerate(self.setting.chairs):
+            if chair.invitation and secrets.compare_digest(chair.invitation, digest):
+                return player
+        return -1
+
+    def sit(self, player: int, browser: str) -> None:
+        """Let a browser sit down."""
         with self._lock:
-            for player, chair in enumerate(self.setting.chairs):
-                if chair.invitation and secrets.compare_digest(chair.invitation, digest):
-                    self._journal.append([{"sit": [player, browser]}])
-                    chair.browser, chair.invitation = browser, ""
-                    return player
-        return self.player_of(browser)
+            self._journal.append([{"sit": [player, browser]}])
+            self.setting.chairs[player].browser = browser
 
     def invite(self, player: int) -> str:
         """Return the key of a new invitation to an empty chair; the last one is void."""
@@ -812,6 +812,13 @@ def _plain(move: MoveRecord) -> dict[str, Json]:
     return values
 
 
+def refuse_opened(kind: str, name: str, values: Mapping[str, Any], game: str, where: str) -> None:
+    """Raise `MiaiError` if a component's parameters name a program, a file or weights here."""
+    filled = registry().get(kind, name, game=game).fill(values, where=where)
+    for path in registry().opened(filled, game, where=where):
+        raise ParameterError(f"{path}: names a program, a file or weights; see --allow-programs")
+
+
 def kept_file(folder: Path, name: str) -> Path | None:
     """Return the file of a table or record; None if there is none of this name."""
     path = folder / f"{name}.jsonl"
@@ -825,10 +832,11 @@ class TableSet:
 
     Args:
       folder: where their journals are, which agents can neither read nor change.
+      programs: whether tables may name programs, files and weights of this machine.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, *, programs: bool = False) -> None:
+        self._folder, self.programs = folder, programs
         self._tables: dict[str, GameTable] = {}
         self._lock = threading.Lock()
 
@@ -881,9 +889,16 @@ class TableSet:
         return values if current and installed else None
 
     def resume(self, table: GameTable) -> None:
-        """Let a table's game go on. Raises `ConfigError` if too many games are in progress."""
+        """Let a table's game go on.
+
+        Raises `MiaiError` if too many games are in progress, or an agent is not for this server.
+        """
         if not table.running and table.stage not in ("over", "failed"):
             self._refuse_too_many()
+            game = table.setting.game
+            for chair in table.setting.chairs:
+                if chair.agent != PERSON and not self.programs:
+                    refuse_opened("agent", chair.agent, chair.parameters, game, chair.agent)
         table.resume()
 
     def latest(self, count: int = 30) -> list[GameTable]:

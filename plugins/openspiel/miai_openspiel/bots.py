@@ -192,7 +192,7 @@ class SpielMcts(SpielBot):
 class SpielPolicyParameters(Parameters):
     """Parameters of `SpielPolicy`."""
 
-    file: str = parameter("", max_length=4096, help="JSON file of the policy")
+    file: str = parameter("", max_length=4096, help="JSON file of the policy", opens="file")
 
 
 class SpielPolicy(Agent):

@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
+import re
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
-from pydantic import create_model
+from pydantic import create_model, model_validator
 
 from miai import Parameters, parameter
+from miai.parameters import TYPED
+from miai.process.child import CONFINED
 
 _FILE: Final = Path(__file__).with_name("catalogue.json")
 
@@ -38,7 +42,24 @@ def games() -> dict[str, dict[str, Any]]:
     return entries
 
 
-class AnyGameParameters(Parameters):
+_NAMES_A_FILE: Final = re.compile(r"(?:file|path|root|dir)\w*\s*=", re.IGNORECASE)
+
+
+class SpielParameters(Parameters):
+    """Parameters of a game of OpenSpiel; a command line alone may name a file in them."""
+
+    @model_validator(mode="after")
+    def _name_no_file(self) -> Self:
+        for key, value in self:
+            text = value if key == "game" else f"{key}={value}"
+            named = isinstance(value, str) and value and _NAMES_A_FILE.search(text)
+            # An agent's process plays the game that its referee has checked.
+            if named and value not in TYPED and CONFINED not in os.environ:
+                raise ValueError(f"{key} names a file, which only a command line may: --set")
+        return self
+
+
+class AnyGameParameters(SpielParameters):
     """A game by its text."""
 
     game: str = parameter(
@@ -59,7 +80,7 @@ def parameters_of(name: str) -> type[Parameters]:
             if "seed" not in key:  # a size beyond this would take all memory, if not the process
                 limits = {"ge": min(-1, value), "le": max(_LARGEST, 10 * value)}
         fields[key] = type(value), parameter(value, help=f"OpenSpiel's parameter {key}", **limits)
-    return create_model(f"Parameters_{name}", __base__=Parameters, **fields)
+    return create_model(f"Parameters_{name}", __base__=SpielParameters, **fields)
 
 
 def __getattr__(name: str) -> Any:

@@ -24,7 +24,7 @@ from miai.files import reading
 from miai.parameters import build_parameters
 from miai.playing.openings import Opening, check_file, read_text
 from miai.playing.replay import record_of_actions
-from miai.record import GameRecord
+from miai.record import MOST_MOVES, GameRecord, refuse_long
 from miai_rbc.rbc_parameters import PgnParameters, RbcParameters
 from miai_rbc.rules.actions import SENSE_NOTHING, action_of
 from miai_rbc.rules.game import RbcGame, RbcState
@@ -229,15 +229,16 @@ class PgnOpenings:
 
 
 def games_of(
-    text: str, parameters: PgnParameters, *, source: str
+    text: str, parameters: PgnParameters, *, source: str, most: int | None = None
 ) -> Iterator[tuple[str, chess.pgn.Game]]:
-    """Yield the games of a text of PGN with their places in it.
+    """Yield the games of a text of PGN, of at most `MAX_MOVES` or `most` moves, with their places.
 
     Raises:
       ConfigError: not PGN, or an illegal move; names source, game and ply.
     """
     check_words(text, source=source)
-    file, room = io.StringIO(text), MAX_MOVES
+    # python-chess copies the rest of a line at each comment.
+    file, room = io.StringIO(_without_comments(text, source)), most or MAX_MOVES
     for number in count(1):
         where = f"{source}: game {number}"
         builder = _Builder(parameters, where=where, room=room)
@@ -298,7 +299,7 @@ class _Builder(chess.pgn.GameBuilder[chess.pgn.Game]):
         self.room -= 1
         if self.room < 0:
             raise ConfigError(
-                f"{self._where}: the file holds more than {MAX_MOVES} moves; split it, or set plies"
+                f"{self._where}: the file holds too many moves; split it, or set plies"
             )
         super().visit_move(board, move)
 
@@ -419,8 +420,11 @@ class PgnRecords:
         """
         try:
             text = decoded(data, source=source)
-            games = games_of(text, PgnParameters(), source=source)
-            records = [_record(game, where) for where, game in games]
+            games = games_of(text, PgnParameters(), source=source, most=MOST_MOVES // 2)
+            records = list[GameRecord]()
+            for where, game in games:
+                refuse_long(source, games=len(records) + 1)
+                records.append(_record(game, where))
         except MiaiError as error:
             if isinstance(error, RecordError):
                 raise

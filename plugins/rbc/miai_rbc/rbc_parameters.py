@@ -63,7 +63,7 @@ class UciEngine(_Engine):
     """Stockfish, or any other UCI engine."""
 
     kind: Literal["stockfish"] = "stockfish"
-    command: str = parameter("stockfish", help="Program")
+    command: str = parameter("stockfish", help="Program", opens="program")
     processes: int = parameter(1, ge=1, le=64, help="Number of processes")
     threads: int = parameter(1, ge=1, le=256, help="Threads of each process")
     movetime: float | None = parameter(
@@ -115,7 +115,7 @@ class ModelWeights(Parameters):
 
     kind: Literal["model"] = "model"
     file: str = parameter(
-        "", max_length=4096, help="File of the opponent model; empty: the shipped one"
+        "", max_length=4096, opens="file", help="File of the opponent model; empty: the shipped one"
     )
     carried: int = parameter(
         10_000, ge=1, le=1_000_000, help="Maximum boards whose probability is carried along"
@@ -291,6 +291,7 @@ class ReconchessParameters(Parameters):
     bot: str = parameter(
         min_length=1,
         max_length=4096,
+        opens="program",
         help="Module (`reconchess.bots.trout_bot`) or .py file, as for rc-bot-match; with several "
         "classes in it, add a colon and the class",
     )

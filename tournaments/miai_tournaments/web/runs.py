@@ -24,7 +24,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from miai.api import recorded_game, renderer_for
-from miai.errors import MiaiError
+from miai.errors import ConfigError, MiaiError
 from miai.files import open_plain
 from miai.game import Game
 from miai.markup import svg_document, tag
@@ -57,7 +57,6 @@ REFRESH_SECONDS: Final = 1.0
 
 _MOST_RUNS = 500
 _MOST_REPLAYS = 200
-_MOST_SPECTATORS = 2_000
 _QUIET_SECONDS = 15
 _RELOAD_SECONDS = 10  # of the page of a comparison that is not complete
 _logger = logging.getLogger("miai.web")
@@ -67,7 +66,7 @@ class Runs:
     """The pages; see `miai.web.sections.WebSection`."""
 
     def __init__(self, site: Site, parameters: object) -> None:
-        self._paths, self._play_on = site.paths, site.play_on
+        self._paths, self._play_on, self._programs = site.paths, site.play_on, site.programs
         self._watched: dict[Path, WatchedRun] = {}
         self._numbers: dict[Path, int] = {}  # of every run seen so far, as in its address
         self._lock = threading.Lock()
@@ -129,8 +128,6 @@ class Runs:
             watched = await to_thread.run_sync(self._of, folder)
         except Exception as error:  # of a foreign run
             raise HTTPException(409, _problem(folder, error)) from error
-        if watched.spectators >= _MOST_SPECTATORS:
-            raise HTTPException(503, "Too many people watch this run; reload the page later.")
         return EventSourceResponse(watched.changes(), ping=_QUIET_SECONDS)
 
     async def replay(self, request: Request) -> Response:
@@ -183,6 +180,8 @@ class Runs:
                 consequence=consequence,
             )
         try:
+            if word == "resume" and not self._programs and runner_of(folder) is None:
+                raise ConfigError("resume it by `miai tournament`, or `miai web --allow-programs`")
             await to_thread.run_sync(act, folder)
         except (MiaiError, OSError) as error:
             raise HTTPException(409, one_line(str(error))) from error

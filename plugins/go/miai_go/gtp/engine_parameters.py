@@ -39,6 +39,7 @@ class GtpEngineParameters(CommandParameters):
         help="Program and arguments, as a list or one line, without a shell; {seed}, {board_size} "
         "and {komi} are replaced",
         min_length=1,
+        opens="program",
     )
     startup: tuple[str, ...] = parameter(
         (), help="GTP commands sent after the start; placeholders as in command"

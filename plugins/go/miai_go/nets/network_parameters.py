@@ -112,7 +112,9 @@ class NetworkJudgeParameters(Parameters):
     """Parameters of the judge ``network`` of dead stones."""
 
     weights: str = parameter(
-        "", help="Weights with an ownership head: a .safetensors file, or the name of shipped ones"
+        "",
+        opens="weights",
+        help="Weights with an ownership head: a .safetensors file, or the name of shipped ones",
     )
     playouts: int = parameter(
         1000,

@@ -175,7 +175,9 @@ class GoParameters(Parameters):
     scoring: Scoring | None = parameter(None, help=f"Area or territory scoring; {_PRESET}")
     dead_stones: DeadStones | None = parameter(None, help=f"How dead stones are found; {_PRESET}")
     referee: str = parameter(
-        "playouts", help="Component of kind go.dead-stones, with dead_stones = 'referee'"
+        "playouts",
+        component="go.dead-stones",
+        help="Component of kind go.dead-stones, with dead_stones = 'referee'",
     )
     referee_settings: dict[str, Any] = parameter({}, help="Parameters of the referee")
     repetition: Repetition | None = parameter(
@@ -237,14 +239,6 @@ class GoParameters(Parameters):
             raise ValueError("a handicap in a game with a starting position needs handicap_points")
         parse_points(names, self.board_size)
         return self
-
-    def starts_program(self) -> bool:
-        """Return whether the referee is a program, such as a GTP engine."""
-        from miai.plugins.loader import registry
-
-        if self.resolved_rules().dead_stones != "referee":
-            return False
-        return registry().get("go.dead-stones", self.referee).load_parameters().names_program
 
     @property
     def handicap_stones(self) -> int:

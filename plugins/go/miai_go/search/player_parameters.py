@@ -90,7 +90,7 @@ class PolicyParameters(Parameters):
     """Parameters of the player ``policy``."""
 
     network: NetworkParameters = parameter(NetworkParameters(), help="Running the network")
-    weights: str = parameter("", help=_WEIGHTS_HELP)
+    weights: str = parameter("", help=_WEIGHTS_HELP, opens="weights")
     temperature: float = parameter(
         0.0, ge=0, le=100, help="0: most likely move; 1: draw moves by the network's probabilities"
     )
@@ -174,7 +174,7 @@ class GumbelParameters(Parameters):
 class AlphaZeroParameters(TreeParameters):
     """Parameters of the search ``alphazero``."""
 
-    weights: str = parameter("", help=_WEIGHTS_HELP)
+    weights: str = parameter("", help=_WEIGHTS_HELP, opens="weights")
     search: PuctParameters | GumbelParameters = parameter(
         PuctParameters(),
         help="puct: AlphaZero's; gumbel: sequential halving at the root, for few simulations",
@@ -203,7 +203,9 @@ class MixedValueParameters(Parameters):
         0.5, gt=0, le=1, help="Share of rollouts in leaf values (lambda); 1: no value network"
     )
     rollout: str = parameter(
-        "light", help="Rollout policy: light (uniform, fills no eye) or weights of patterns"
+        "light",
+        opens="weights",
+        help="Rollout policy: light (uniform, fills no eye) or weights of patterns",
     )
 
 
@@ -212,11 +214,14 @@ class AlphaGoParameters(TreeParameters):
 
     policy: str = parameter(
         "",
+        opens="weights",
         help="Policy network: a file or a shipped name; default: the shipped one for the board's "
         "size",
     )
     value: str = parameter(
-        "", help="Value network: a file or a shipped name; default: the policy's, if it has values"
+        "",
+        opens="weights",
+        help="Value network: a file or a shipped name; default: the policy's, if it has values",
     )
     leaf_value: NetworkValueParameters | MixedValueParameters = parameter(
         NetworkValueParameters(),

@@ -425,6 +425,11 @@ class SgfGame:
         """What was wrong so far, and what was made of it."""
         return tuple(self._warnings)
 
+    @property
+    def length(self) -> int:
+        """Number of nodes of the main line."""
+        return sum(1 for _ in self.parsed.main_sequence_iter())
+
     def warn(self, cause: str) -> None:
         """Add a warning."""
         if len(self._warnings) < _MAX_WARNINGS:

@@ -14,7 +14,7 @@ from miai.errors import MiaiError, RecordError
 from miai.parameters import build_parameters
 from miai.plain import Json, one_line
 from miai.playing.replay import record_of_actions
-from miai.record import GameRecord, MoveRecord, PlayerRecord, Termination
+from miai.record import GameRecord, MoveRecord, PlayerRecord, Termination, refuse_long
 from miai.values import Evaluation, ValueUnit
 from miai_go.rules.board import BLACK, WHITE
 from miai_go.rules.coordinates import vertex
@@ -134,7 +134,10 @@ class SgfRecords:
         records: list[tuple[SgfGame, GameRecord]] = []
         refused: list[Exception] = []
         try:
-            for game in read_bytes(data, source=source):
+            games = read_bytes(data, source=source)
+            nodes = sum(game.length for game in games)
+            refuse_long(source, games=len(games), moves=nodes - len(games))
+            for game in games:
                 try:
                     records.append((game, _record(game)))
                 except (MiaiError, ValueError) as error:

@@ -22,7 +22,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from miai.errors import MiaiError
-from miai.plain import one_line
+from miai.plain import loads, one_line
 from miai.web.sections import Site
 from miai.web.templating import assets, page
 from miai_go.errors import ProblemError
@@ -183,7 +183,7 @@ class Trainer:
         chosen = await to_thread.run_sync(self._find, request)
         number = request.path_params["number"]
         try:
-            line, move = _request_content(await request.json())
+            line, move = _request_content(loads(await request.body()))
         except ValueError as error:
             return JSONResponse({"problem": str(error)}, 400)
         if number >= len(chosen.problems):
