@@ -372,11 +372,9 @@ class StrongAgent(SamplingAgent):
             names = (*self._carrying[0].names, "random")
             statistics["likeliest"] = round(float(self._weighted.weights.max()), 4)
             statistics["style"] = names[int(np.argmax(self._weighted.styles))]
-        budget = self.move_settings.evaluations or 0
-        budget = min(budget, len(boards) * max(30, budget // _FEW))  # each board at least once
         values = window_values(
             *(considered, weights, self.view.player, self.scorer, boards.requests(), self.draw),
-            replace(self.move_settings, evaluations=budget),
+            self.move_settings,
             deadline=deadline,
         )
         return scans.best_window(values + self.parameters.bit * bits)
