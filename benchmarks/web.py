@@ -28,6 +28,7 @@ import asyncio
 import contextlib
 import http.client
 import json
+import math
 import os
 import random
 import re
@@ -55,6 +56,7 @@ TOKEN = "a-token-of-the-benchmark"  # noqa: S105 - of servers on loopback that e
 CHROMIUM = "/usr/bin/chromium"
 MIAI = ("-m", "miai")
 WAIT_SECONDS = 120.0
+STREAMS = 16  # of a browser; the server ends the oldest of more
 
 
 class Client:
@@ -109,6 +111,12 @@ class Client:
                     yield json.loads(line[6:])
 
 
+def clients(port: int, streams: int) -> list[Client]:
+    """Return a client for each of many streams; those of one browser are the same."""
+    browsers = [Client(port) for _ in range(math.ceil(streams / STREAMS))]
+    return [browsers[number // STREAMS] for number in range(streams)]
+
+
 class Server(psutil.Popen):
     """A process of `miai web`.
 
@@ -124,8 +132,9 @@ def server(
     folder: Path, *paths: Path, core: int | None = None, python: str = sys.executable
 ) -> Iterator[Server]:
     """Run `miai web` until the block ends."""
-    words = [python, *MIAI, "web", "--port", "0", "--games", str(folder), "--token", TOKEN]
-    process = Server([*words, *map(str, paths)], stdout=subprocess.PIPE, text=True)
+    words = [python, *MIAI, "web", "--port", "0", "--games", str(folder), *map(str, paths)]
+    environment = {**os.environ, "MIAI_WEB_TOKEN": TOKEN}
+    process = Server(words, stdout=subprocess.PIPE, text=True, env=environment)
     try:
         if core is not None:
             process.cpu_affinity([core])
@@ -255,16 +264,17 @@ def measure_games(arguments: argparse.Namespace) -> dict[str, Any]:
     clicks: list[int] = []
     milliseconds: list[float] = []
     with tempfile.TemporaryDirectory() as folder, server(Path(folder)) as process:
-        client = Client(process.port)
         fields = {"players.0.agent": "me", "players.1.agent": "random"}
-        tables = [client.new_table("phantom_tic_tac_toe", fields) for _ in range(arguments.games)]
+        tables = []
+        for client in clients(process.port, arguments.games):
+            tables.append((client, client.new_table("phantom_tic_tac_toe", fields)))
         began = threading.Barrier(len(tables), timeout=WAIT_SECONDS)
         threads = [
             threading.Thread(
                 target=_play,
                 args=(client, table, seed, clicks, milliseconds, began, arguments.seconds + 20),
             )
-            for seed, table in enumerate(tables)
+            for seed, (client, table) in enumerate(tables)
         ]
         for thread in threads:
             thread.start()
@@ -431,10 +441,10 @@ def measure_spectators(arguments: argparse.Namespace) -> dict[str, Any]:
             server(Path(name) / "g", folder, core=cores[-1]) as process,
         ):
             os.sched_setaffinity(0, [cores[-1]])
-            client = Client(process.port)
+            spectators = clients(process.port, arguments.spectators)
             for turn in range(2 * arguments.pairs):
                 watched = turn % 2 == 1
-                crowd = Crowd(client, arguments.spectators if watched else 0)
+                crowd = Crowd(spectators if watched else [])
                 with crowd:
                     before, spent, began = games_done(folder), used_by_all(run), time.monotonic()
                     time.sleep(arguments.seconds)
@@ -463,8 +473,8 @@ class Crowd:
       messages: number of events that they have received.
     """
 
-    def __init__(self, client: Client, size: int) -> None:
-        self._client, self._size = client, size
+    def __init__(self, clients: Sequence[Client]) -> None:
+        self._clients = clients
         self.messages = 0
         self._connected = 0
         self._stop = threading.Event()
@@ -472,7 +482,7 @@ class Crowd:
 
     def __enter__(self) -> Crowd:
         self._thread.start()
-        _await(lambda: self._connected == self._size)
+        _await(lambda: self._connected == len(self._clients))
         time.sleep(1)
         self.messages = 0
         return self
@@ -482,18 +492,18 @@ class Crowd:
         self._thread.join()
 
     async def _watch(self) -> None:
-        watchers = [asyncio.create_task(self._look()) for _ in range(self._size)]
+        watchers = [asyncio.create_task(self._look(client)) for client in self._clients]
         while not self._stop.is_set():
             await asyncio.sleep(0.1)
         for watcher in watchers:
             watcher.cancel()
         await asyncio.gather(*watchers, return_exceptions=True)
 
-    async def _look(self) -> None:
-        reader, writer = await asyncio.open_connection("127.0.0.1", self._client.port)
+    async def _look(self, client: Client) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", client.port)
         request = (
             "GET /runs/0/events HTTP/1.1\r\n"
-            f"Host: 127.0.0.1:{self._client.port}\r\nCookie: {self._client.cookie}\r\n\r\n"
+            f"Host: 127.0.0.1:{client.port}\r\nCookie: {client.cookie}\r\n\r\n"
         )
         writer.write(request.encode())
         await reader.readuntil(b"data: ")
