@@ -219,6 +219,20 @@ def test_the_level_of_isolation_does_not_change_by_itself(tmp_path: Path) -> Non
     assert levels() == ("sandbox", {"process": 4, "sandbox": 2})
 
 
+def test_a_sandbox_hides_the_folder_of_a_run_that_it_is_older_than(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if reason := sandbox_hindrance():
+        pytest.skip(reason)
+    monkeypatch.chdir(tmp_path)  # which sandboxes see
+    act = f"    def act(self, clock):\n        open('{tmp_path}/out/{FILE_NAME}')\n"
+    Path("own.py").write_text(AGENT + act)
+    run = Run(tmp_path, player("own", "own.py:Own"), player("ann"))
+    run.play("limits.isolation=sandbox")
+    with Store.read(run.folder) as store:
+        assert all("No such file" in game.detail for game in store.games())
+
+
 # -- folders of others -----------------------------------------------------------------------------
 
 

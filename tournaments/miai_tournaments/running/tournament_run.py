@@ -36,6 +36,7 @@ from typing import Any, Final, Literal
 
 from miai.api import load_game, make_panel, record_format
 from miai.errors import ConfigError, StoreError, UnknownComponentError
+from miai.files import removed_if_refused, writing
 from miai.game import Game
 from miai.pages.document import counted
 from miai.plain import one_line
@@ -210,9 +211,12 @@ class _Run:
         self._watch_valuations(tournament.openings)
         openings = tournament.openings.judged(self.config.tournament.seed)
         tournament = replace(tournament, openings=openings)
-        executor = self._start(stack, self.format.most_games(), self._places(tournament), {})
-        # The lock creates the folder, so it comes after the players: a config whose player cannot
-        # start leaves nothing behind.
+        # A sandbox hides only what exists when it starts; a config whose player cannot start leaves
+        # nothing behind.
+        with removed_if_refused(self.folder, ()):
+            with writing(self.folder, StoreError):
+                self.folder.mkdir(parents=True, exist_ok=True)
+            executor = self._start(stack, self.format.most_games(), self._places(tournament), {})
         self.lock = stack.enter_context(locked(self.folder))
         bound = self.game.info.payoff_bound
         schedule = self._schedule(openings, payoffs=bound is not None)
