@@ -310,6 +310,11 @@ def test_records_that_are_gone_are_named(copied: Run) -> None:
         assert line in build_report(store).to_text(200)
     copied.resume()
     assert line in copied.said
+    copied.change("DELETE FROM games WHERE game_id = 'bob~cid~0001b'")  # and not its record
+    missing = "1 game missing in the store: resume to play them"
+    assert read_status(copied.folder).gaps == (missing, line)
+    copied.resume()
+    assert read_status(copied.folder).gaps == (line,)
 
 
 # -- stores that are cut short ---------------------------------------------------------------------

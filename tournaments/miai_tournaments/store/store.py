@@ -295,10 +295,11 @@ class Store(StoreBase):
         query = f"SELECT count(*), (SELECT count(*) FROM records) {done}"  # noqa: S608 - constants
         with self._explained():
             ((finished, records),) = self._connection.query(query)
-            if finished != records:
+            if missing or finished != records:  # looked at only then: a large store takes long
                 query = f"SELECT game_id {done} AND game_id NOT IN (SELECT game_id FROM records)"  # noqa: S608 - constants
-                names = sorted(str(name) for (name,) in self._connection.query(query))
-                lines.append(f"no record in the store of finished games: {listed(names, limit=5)}")
+                if names := sorted(str(name) for (name,) in self._connection.query(query)):
+                    text = listed(names, limit=5)
+                    lines.append(f"no record in the store of finished games: {text}")
         return lines
 
     def record(self, game_id: str) -> str:
