@@ -116,11 +116,12 @@ def open_plain(path: Path, flags: int) -> int:
 
     Opening follows no link and waits for nobody at the other end of a pipe.
 
-    Raises `OSError` if it is a link or no ordinary file.
+    Raises `OSError` if it is a link, has another name elsewhere, or is no ordinary file.
     """
     more = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     descriptor = os.open(path, flags | more, 0o666)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
         os.close(descriptor)
         raise OSError(errno.EINVAL, "it is not an ordinary file", str(path))
     return descriptor

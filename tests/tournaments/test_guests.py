@@ -263,12 +263,16 @@ def test_a_link_in_the_folder_of_a_run_leads_nowhere(copied: Run, name: str) -> 
     assert victim.is_dir() or victim.read_bytes() == before
 
 
-def test_a_journal_beside_a_store_is_not_replayed(copied: Run) -> None:
-    """SQLite would write pages of it to the store, and remove files that it names."""
-    journal = copied.folder / f"{FILE_NAME}-journal"
-    journal.write_bytes(bytes(512))
-    with pytest.raises(StoreError, match=rf"{journal}: is not miai's .*; remove it"):
+@pytest.mark.parametrize("name", ["lock", f"{FILE_NAME}-journal"])
+def test_another_name_of_a_file_and_a_journal_are_not_used(copied: Run, name: str) -> None:
+    """Of a journal SQLite would write pages to the store, and remove files that it names."""
+    victim, path = copied.folder.parent / "victim", copied.folder / name
+    victim.write_bytes(bytes(512))
+    path.unlink(missing_ok=True)
+    path.hardlink_to(victim)
+    with pytest.raises(StoreError, match=rf"{path}: is not miai's .*; remove it"):
         copied.resume()
+    assert victim.read_bytes() == bytes(512)
 
 
 # -- rows that are gone ----------------------------------------------------------------------------

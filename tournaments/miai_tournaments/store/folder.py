@@ -105,7 +105,8 @@ def refuse_links(folder: Path, *, kind: RunKind = TOURNAMENT) -> None:
     stores = [f"{kind.file_name}{suffix}" for suffix in ("", "-wal", "-shm", "-journal")]
     for path in (folder / name for name in (*_FOLDERS, *_FILES, *stores)):
         bad = path.exists() if path.name == stores[-1] else path.name in _FILES and path.is_fifo()
-        if bad or path.is_symlink():
+        linked = path.name == LOCK and path.is_file() and path.stat().st_nlink > 1
+        if bad or linked or path.is_symlink():
             raise StoreError(f"{path}: is not miai's and would lead elsewhere; remove it")
 
 
