@@ -120,8 +120,7 @@ def open_plain(path: Path, flags: int) -> int:
     """
     more = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     descriptor = os.open(path, flags | more, 0o666)
-    status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
+    if not stat.S_ISREG((status := os.fstat(descriptor)).st_mode) or status.st_nlink > 1:
         os.close(descriptor)
         raise OSError(errno.EINVAL, "it is not an ordinary file", str(path))
     return descriptor

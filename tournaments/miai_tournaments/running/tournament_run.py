@@ -36,7 +36,7 @@ from typing import Any, Final, Literal
 
 from miai.api import load_game, make_panel, record_format
 from miai.errors import ConfigError, StoreError, UnknownComponentError
-from miai.files import removed_if_refused, writing
+from miai.files import removed_if_refused
 from miai.game import Game
 from miai.pages.document import counted
 from miai.plain import one_line
@@ -84,6 +84,7 @@ from miai_tournaments.store.address import (
 from miai_tournaments.store.export import RecordFiles
 from miai_tournaments.store.folder import (
     DRAFT_FILE,
+    LOCK,
     LOGS,
     RunLock,
     has_store,
@@ -211,13 +212,11 @@ class _Run:
         self._watch_valuations(tournament.openings)
         openings = tournament.openings.judged(self.config.tournament.seed)
         tournament = replace(tournament, openings=openings)
-        # A sandbox hides only what exists when it starts; a config whose player cannot start leaves
-        # nothing behind.
-        with removed_if_refused(self.folder, ()):
-            with writing(self.folder, StoreError):
-                self.folder.mkdir(parents=True, exist_ok=True)
+        # The lock creates the folder: a sandbox hides only what exists when it starts. A config
+        # whose player cannot start leaves nothing behind.
+        with removed_if_refused(self.folder, {LOCK}):
+            self.lock = stack.enter_context(locked(self.folder))
             executor = self._start(stack, self.format.most_games(), self._places(tournament), {})
-        self.lock = stack.enter_context(locked(self.folder))
         bound = self.game.info.payoff_bound
         schedule = self._schedule(openings, payoffs=bound is not None)
         # The first games are scheduled before the store exists, and written with it: a store
@@ -337,7 +336,7 @@ class _Run:
                 self.game,
                 self.players,
                 self.folder,
-                hidden=self._hidden(),
+                hidden=[self.folder, *filter(Path.is_file, [self.source])],
                 fixed=paths.values(),
             ),
             workers=min(self.section.worker_count(), most_games),
@@ -375,10 +374,6 @@ class _Run:
         """Return facts of the run, with those that later sittings are compared with."""
         files = {"files": self.named.facts} if self.named.facts else {}
         return {**resolved, "isolation": {"level": str(self.isolation)}, **files}
-
-    def _hidden(self) -> list[Path]:
-        """Return what agents may not see: the run's folder and its config."""
-        return [self.folder, *([self.source] if self.source.is_file() else [])]
 
     def _show_output(self, line: str) -> None:
         """Show what a worker printed, such as a plugin's warning."""
