@@ -171,16 +171,19 @@ def locked(path: Path, busy: MiaiError) -> Iterator[None]:
 
 
 @contextmanager
-def removed_if_refused(folder: Path, scaffolding: Collection[str]) -> Iterator[None]:
-    """Remove a folder that the block makes if the block then raises `MiaiError`.
+def removed_if_refused(
+    folder: Path, scaffolding: Collection[str], *errors: type[BaseException]
+) -> Iterator[None]:
+    """Remove a folder that the block makes if the block then raises `MiaiError` or `errors`.
 
     The folder stays if it existed before, or contains a file whose name is not one of
     `scaffolding`: those that are written before the work begins.
     """
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    refusals: tuple[type[BaseException], ...] = (MiaiError, *errors)
     try:
         yield
-    except MiaiError:
+    except refusals:
         if missing and {p.name for p in folder.rglob("*") if not p.is_dir()} <= set(scaffolding):
             shutil.rmtree(folder, ignore_errors=True)
             with contextlib.suppress(OSError):

@@ -214,7 +214,7 @@ class _Run:
         tournament = replace(tournament, openings=openings)
         # The lock creates the folder: a sandbox hides only what exists when it starts. A config
         # whose player cannot start leaves nothing behind.
-        with removed_if_refused(self.folder, {LOCK}):
+        with removed_if_refused(self.folder, {LOCK}, Stopped):
             self.lock = stack.enter_context(locked(self.folder))
             executor = self._start(stack, self.format.most_games(), self._places(tournament), {})
         bound = self.game.info.payoff_bound
