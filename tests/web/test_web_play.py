@@ -114,6 +114,8 @@ def test_everybody_is_told_what_may_not_be_done(visitor: Browser) -> None:
         what = re.sub(r"^/tables/\w+/", "", path)
         told.append(f"{what} {said}: {reply.status} {reply.json['problem']}")
     assert_expected("web-refusals.txt", "\n".join(told))
+    for game in ("go", "tic_tac_toe"):
+        assert "players.1.simulations" in visitor.ask(f"/games/{game}/players/1/mcts").text
     reply = visitor.ask("/games/go/players/1/mtcs")
     assert reply.status == 404
     assert "Did you mean &#39;mcts&#39;" in reply.text

@@ -239,7 +239,8 @@ def setting_of(
         try:
             made = load_game(game, **parameters)
         except (MiaiError, ValueError) as error:
-            mistakes["game"] = one_line(str(error))
+            for name in _suspects(game, parameters) or ["game"]:
+                mistakes[name] = one_line(str(error))
     chairs, ranks = [], opponents_of(made)
     for player, name in enumerate(made.info.player_names):
         chair = _chair(game, ranks, f"players.{player}", name, entered, mistakes, programs)
@@ -253,6 +254,17 @@ def setting_of(
     if mistakes:
         raise FormError(mistakes)
     return Setting(game=game, parameters=parameters, chairs=chairs, seed=seed, clock=clock)
+
+
+def _suspects(game: str, parameters: Mapping[str, Any]) -> list[str]:
+    """Return the fields whose defaults alone would make a game of wrong parameters right."""
+    suspects = []
+    for name in parameters:
+        others = {each: value for each, value in parameters.items() if each != name}
+        with contextlib.suppress(MiaiError, ValueError):
+            load_game(game, **others)
+            suspects.append(f"game.{name}")
+    return suspects
 
 
 def _chair(

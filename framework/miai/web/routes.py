@@ -113,7 +113,7 @@ class Pages:
             component = registry().get(AGENT, agent, game=game)
             prefix = f"players.{request.path_params['player']}"
             programs = self._tables.programs
-            if component not in agents_of(game, programs=programs):
+            if agent not in {known.name for known in agents_of(game, programs=programs)}:
                 raise ConfigError(f"{agent} has no form without --allow-programs")
             fields = await to_thread.run_sync(fields_of, component, game, prefix, {}, {}, programs)
         except MiaiError as error:
