@@ -329,6 +329,7 @@ def test_an_engine_s_mistake_is_reported_and_ends_the_game(
     [
         ("twice", AgentProtocolError, "nobody asked for|instead of"),
         ("answer-and-die", AgentCrashedError, "exited with status 5"),
+        ("answer-and-close-input", AgentProtocolError, "closed its input and went on running"),
     ],
 )
 def test_an_answer_counts_whatever_follows_it(

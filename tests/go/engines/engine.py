@@ -159,6 +159,12 @@ def answer_and_die(number: str) -> None:
     os._exit(5)
 
 
+def answer_and_close_input(number: str) -> None:
+    os.close(0)
+    reply(number, "= D4")
+    sleep_forever()
+
+
 def burn_and_answer(number: str) -> None:
     child = os.fork()
     if child == 0:
@@ -186,6 +192,7 @@ MODES: dict[str, Callable[[str], None]] = {
     "close-output": close_output,
     "bytes": write_bytes,
     "answer-and-die": answer_and_die,
+    "answer-and-close-input": answer_and_close_input,
     "burn": burn_and_answer,
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
 import selectors
@@ -254,6 +255,7 @@ class Streams:
         self._partial = b""
         self._output_bytes = self._error_bytes = 0
         self._ended = False  # whether its standard output has ended
+        self._deaf_after = math.inf  # when an engine that has closed its input has said its last
         self._selector = selectors.DefaultSelector()
         self._selector.register(engine.answers, selectors.EVENT_READ)
         self._selector.register(engine.complaints, selectors.EVENT_READ)
@@ -273,7 +275,7 @@ class Streams:
         Raises:
           AgentTimeoutError: the time is over; without a message.
           AgentCrashedError: the engine died.
-          AgentProtocolError: it closed its output.
+          AgentProtocolError: it closed its output or its input.
           AgentFloodError: it wrote more than the limits allow.
         """
         remaining = until - time.monotonic()
@@ -283,7 +285,9 @@ class Streams:
             activity = self._take_in(0.0 if self._ended else min(remaining, _POLL))
         # A child of a dead engine may still hold the pipe, so that it does not end.
         if not activity and (self._ended or self._engine.is_dead()) and not self.drain():
-            self._gone()
+            self._gone("output")
+        if not activity and time.monotonic() > self._deaf_after:
+            self._gone("input")
 
     def drain(self) -> bool:
         """Take in what is there already; return whether anything was. Raises as `wait`."""
@@ -316,6 +320,7 @@ class Streams:
                 self._waiting = self._waiting[os.write(self._engine.requests, self._waiting) :]
             except BrokenPipeError:  # it reads no more; what it still says, or its death, follows
                 self._waiting = memoryview(b"")
+                self._deaf_after = time.monotonic() + _GRACE
 
     # -- reading ------------------------------------------------------------------------------
 
@@ -364,10 +369,10 @@ class Streams:
 
     # -- its death ----------------------------------------------------------------------------
 
-    def _gone(self) -> NoReturn:
-        """Raise what the end of its output, or its death, means."""
+    def _gone(self, closed: str) -> NoReturn:
+        """Raise what the end of its input or output, or its death, means."""
         if not self._engine.await_death(_GRACE):
-            raise AgentProtocolError("closed its output and went on running")
+            raise AgentProtocolError(f"closed its {closed} and went on running")
         with contextlib.suppress(AgentFloodError):
             self.drain()
         words = " / ".join(self._tail)[-_LAST_CHARACTERS:]
