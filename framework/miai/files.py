@@ -116,7 +116,7 @@ def open_plain(path: Path, flags: int) -> int:
 
     Opening follows no link and waits for nobody at the other end of a pipe.
 
-    Raises `OSError` if it is a link, has another name elsewhere, or is no ordinary file.
+    Raises `OSError` if it is a link or not a regular file, or has a second hard link.
     """
     more = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     descriptor = os.open(path, flags | more, 0o666)

@@ -410,7 +410,7 @@ def test_an_invitation_serves_one_browser_for_one_game(browser: Browser) -> None
     path = "/" + address.split("/", 3)[3]
     guest, late = Browser(browser.port), Browser(browser.port)
     assert [late.ask(path, method=method).status for method in ("HEAD", "GET")] == [405, 200]
-    assert not late.cookie, "the preview of a link is no guest"
+    assert not late.cookie, "to look at a link is not to sit down"
     assert guest.form(path, {}).status == 200
     assert [late.form(path, {}).status, late.ask(path).status, late.cookie] == [410, 410, ""]
     assert guest.form(path, {}).headers["location"] == table, "it is seated there already"

@@ -229,6 +229,14 @@ def test_halving_drops_all_but_one(count: int, rounds: int, opponents: int) -> N
     assert {m.pairing.opening for m in meetings} == {*range(1, len({o for _, o in again}) + 1)}
 
 
+def test_a_sweep_that_is_not_halved_keeps_every_variant() -> None:
+    everybody = names(5)
+    field = entrants(5, teams=dict.fromkeys(everybody, "x"))
+    format_ = make("sweep", field, rounds=1, player="x", vary={"a": [1]})
+    _, step = play(format_, lambda pairing, game: float(pairing.first > pairing.second))
+    assert sorted(step.facts["left"]) == sorted(everybody)
+
+
 def test_a_sample_of_a_sweep_is_drawn_by_the_seed_within_its_bounds() -> None:
     values = {
         "player": "x",

@@ -94,6 +94,10 @@ def test_each_entrance_gives_another_cookie_and_keeps_the_seats(browser: Browser
     with guest.watching(table) as events:
         assert events.next()["hints"] is False
         assert guest.post(f"{table}/hints", {}).json["problem"] != "you only look on here"
+    former = Browser(browser.port, guest.cookie)
+    guest.enter()
+    assert guest.cookie != former.cookie
+    assert [guest.ask("/").status, former.ask("/").status] == [200, 403]
 
 
 def test_the_streams_of_a_browser_are_bounded(
