@@ -97,12 +97,6 @@ def make_memory(rule: Rule, words: int, *, limit: int, adaptive: bool = False) -
         )
     chunks = entries // size
     entries = chunks * size
-    traits = np.zeros(layout.TRAITS, np.int64)
-    traits[layout.RULE], traits[layout.VERIFIED] = rule.rule, rule.verified
-    traits[layout.EXPLAINS] = rule.explains
-    traits[layout.ACROSS], traits[layout.ADAPTIVE] = rule.across, adaptive
-    traits[layout.RETAINS], traits[layout.CHUNK_SIZE] = bool(rule.counters), size
-    traits[layout.FREE], traits[layout.SLOTS] = -1, _FIRST_SLOTS
     slots = (
         max(_FIRST_SLOTS, 1 << (2 * entries - 1).bit_length()) if rule.rule == layout.TABLE else 1
     )
@@ -111,7 +105,7 @@ def make_memory(rule: Rule, words: int, *, limit: int, adaptive: bool = False) -
     rows, width = rule.counters or (1, 1)
     heaped = entries if rule.counters else 1
     return Memory(
-        traits=traits,
+        traits=_traits(rule, size, adaptive=adaptive),
         slots=_untouched((slots,), np.int64),
         spots=np.zeros((0, 1), np.int32),
         heads=_untouched((_FIRST_SPOTS, 2), np.int64),
@@ -141,6 +135,17 @@ def make_memory(rule: Rule, words: int, *, limit: int, adaptive: bool = False) -
             heap=_untouched((heaped,), np.int64),
         ),
     )
+
+
+def _traits(rule: Rule, chunk_size: int, *, adaptive: bool) -> NDArray[np.int64]:
+    """Return what a memory without entries tells the kernels about its rule."""
+    traits = np.zeros(layout.TRAITS, np.int64)
+    traits[layout.RULE], traits[layout.VERIFIED] = rule.rule, rule.verified
+    traits[layout.EXPLAINS] = rule.explains
+    traits[layout.ACROSS], traits[layout.ADAPTIVE] = rule.across, adaptive
+    traits[layout.RETAINS], traits[layout.CHUNK_SIZE] = bool(rule.counters), chunk_size
+    traits[layout.FREE], traits[layout.SLOTS] = -1, _FIRST_SLOTS
+    return traits
 
 
 def _untouched(shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[Any]:

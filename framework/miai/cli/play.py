@@ -39,6 +39,30 @@ GameSettings = Annotated[
         "--set", metavar="NAME=VALUE", help="Set a parameter of the game; may be repeated."
     ),
 ]
+SeedNumber = Annotated[
+    int | None,
+    typer.Option(help="Seed of the agents and of chance (default: a new one, printed at the end)."),
+]
+RecordFile = Annotated[
+    str, typer.Option(metavar="FILE", help="Write the game; the suffix selects the format.")
+]
+ReplayFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        dir_okay=False,
+        help="Write a page that shows the game (default: for people at a terminal, one in the "
+        "user's data folder).",
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Show only the result.")]
+AdviserName = Annotated[
+    str,
+    typer.Option(
+        metavar="AGENT",
+        help="Agent that gives hints (default: the opponent, if it searches, else mcts or ismcts).",
+    ),
+]
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -51,33 +75,11 @@ def play(
     context: typer.Context,
     game_name: GameName,
     settings: GameSettings = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            help="Seed of the agents and of chance (default: a new one, printed at the end)."
-        ),
-    ] = None,
-    record: Annotated[
-        str, typer.Option(metavar="FILE", help="Write the game; the suffix selects the format.")
-    ] = "",
-    replay: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            dir_okay=False,
-            help="Write a page that shows the game (default: for people at a terminal, one in the "
-            "user's data folder).",
-        ),
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show only the result.")] = False,
-    adviser: Annotated[
-        str,
-        typer.Option(
-            metavar="AGENT",
-            help="Agent that gives hints (default: the opponent, if it searches, else mcts or "
-            "ismcts).",
-        ),
-    ] = "",
+    seed: SeedNumber = None,
+    record: RecordFile = "",
+    replay: ReplayFile = None,
+    quiet: Quiet = False,
+    adviser: AdviserName = "",
 ) -> None:
     """Play one game in the terminal.
 

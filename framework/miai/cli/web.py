@@ -11,6 +11,42 @@ import typer
 from miai.errors import ConfigError
 from miai.files import reading
 
+RunFolders = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="[RUN]...",
+        help="Folders of tournaments and comparisons to show, running or finished.",
+    ),
+]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free one.")]
+Host = Annotated[
+    str,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Address to listen on, so that other machines reach the server; needs a token.",
+    ),
+]
+TokenFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Secret that lets a browser in (default: MIAI_WEB_TOKEN, or a random one).",
+    ),
+]
+AllowPrograms = Annotated[
+    bool,
+    typer.Option("--allow-programs", help="Let forms name programs and files; not with --host."),
+]
+GamesFolder = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER",
+        file_okay=False,
+        help="Where games are kept (default: miai/web in the user's data folder).",
+    ),
+]
+OpenBrowser = Annotated[bool, typer.Option("--open", help="Open the page in the browser.")]
+
 
 def add_commands(app: typer.Typer) -> None:
     """Add the command to the command line."""
@@ -18,47 +54,13 @@ def add_commands(app: typer.Typer) -> None:
 
 
 def web(
-    paths: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="[RUN]...",
-            help="Folders of tournaments and comparisons to show, running or finished.",
-        ),
-    ] = None,
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free one.")
-    ] = 8642,
-    host: Annotated[
-        str,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Address to listen on, so that other machines reach the server; needs a token.",
-        ),
-    ] = "",
-    token_file: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Secret that lets a browser in (default: MIAI_WEB_TOKEN, or a random one).",
-        ),
-    ] = None,
-    programs: Annotated[
-        bool,
-        typer.Option(
-            "--allow-programs", help="Let forms name programs and files; not with --host."
-        ),
-    ] = False,
-    games: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            file_okay=False,
-            help="Where games are kept (default: miai/web in the user's data folder).",
-        ),
-    ] = None,
-    open_browser: Annotated[
-        bool, typer.Option("--open", help="Open the page in the browser.")
-    ] = False,
+    paths: RunFolders = None,
+    port: Port = 8642,
+    host: Host = "",
+    token_file: TokenFile = None,
+    programs: AllowPrograms = False,
+    games: GamesFolder = None,
+    open_browser: OpenBrowser = False,
 ) -> None:
     """Play in the browser, and watch runs.
 
@@ -77,17 +79,22 @@ def web(
         if missing is None:
             raise
         raise missing from error
-    # Agents inherit the environment, and must not enter.
-    token = os.environ.pop("MIAI_WEB_TOKEN", None)
-    if token_file is not None:
-        with reading(token_file, ConfigError), token_file.open(errors="replace") as file:
-            token = file.read(1000).strip()
     serve(
         games or user_data() / "web",
         host=host,
         port=port,
-        token=token,
+        token=_token(token_file),
         open_browser=open_browser,
         paths=paths or (),
         programs=programs,
     )
+
+
+def _token(file: Path | None) -> str | None:
+    """Return the secret in a file, else in the environment; None for a random one."""
+    # Agents inherit the environment, and must not enter.
+    token = os.environ.pop("MIAI_WEB_TOKEN", None)
+    if file is None:
+        return token
+    with reading(file, ConfigError), file.open(errors="replace") as lines:
+        return lines.read(1000).strip()

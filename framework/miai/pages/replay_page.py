@@ -6,10 +6,10 @@ import base64
 import json
 import re
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import Final
+from typing import Final, NamedTuple
 
 from markupsafe import Markup
 
@@ -267,20 +267,12 @@ def replay_page(
       ConfigError: the game is a program that may not run, see `miai.api.recorded_game`.
     """
     game = _game(record)
-    frames: list[tuple[list[Markup], Markup]] = []
-    actions: list[MoveRecord | None] = []
-    for ply, frame in enumerate(frames_of(record, game, worlds=worlds)):
-        decision = Markup()
-        if frame.move is not None and frame.before is not None:
-            recorded = decision_of(frame.move.statistics, frame.before)
-            decision = decision_markup(recorded, game.info)
-        frames.append((_position(ply, frame, record, game), decision))
-        actions.append(frame.move)
+    frames = list(_shown_frames(record, game, worlds=worlds))
     backs = [0, *range(len(record.moves)), *(position for position, _ in record.variations)]
-    notes = _notes(record, actions, backs, game.info)
+    notes = _notes(record, [frame.move for frame in frames], backs, game.info)
     positions = PackedPositions()
-    for (position, decision), note, back in zip(frames, notes, backs, strict=False):
-        positions.add(position, note + decision, back)
+    for frame, note, back in zip(frames, notes, backs, strict=False):
+        positions.add(frame.position, note + frame.decision, back)
     addresses = {"The tournament's report": report} if report else {}
     count = len(record.moves) + 1
     players = [name(player.name, 24) for player in record.players]
@@ -297,8 +289,8 @@ def replay_page(
             open_plies=len(record.moves) - (record.termination is Termination.TERMINAL),
             single=game.info.perfect_information,
             controls=_controls(count, game),
-            position=Markup().join(frames[count - 1][0]),
-            decision=notes[count - 1] + frames[count - 1][1],
+            position=Markup().join(frames[count - 1].position),
+            decision=notes[count - 1] + frames[count - 1].decision,
             positions=positions.packed(),
             graphs=graph_sections(record.moves, game, players=players),
             moves=moves_markup(record.moves, game.info),
@@ -306,6 +298,23 @@ def replay_page(
             about=_about(record),
         )
     )
+
+
+class _ShownFrame(NamedTuple):
+    """A frame as markup: its position in pieces, what led to it, and what that player thought."""
+
+    position: list[Markup]
+    decision: Markup
+    move: MoveRecord | None
+
+
+def _shown_frames(record: GameRecord, game: Game, *, worlds: int) -> Iterator[_ShownFrame]:
+    for ply, frame in enumerate(frames_of(record, game, worlds=worlds)):
+        decision = Markup()
+        if frame.move is not None and frame.before is not None:
+            recorded = decision_of(frame.move.statistics, frame.before)
+            decision = decision_markup(recorded, game.info)
+        yield _ShownFrame(_position(ply, frame, record, game), decision, frame.move)
 
 
 def _game(record: GameRecord) -> Game:

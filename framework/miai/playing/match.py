@@ -621,24 +621,13 @@ def play_game(
       OSError: a log cannot be written.
       Exception: any error of the game itself; the game is void.
     """
-    count = game.num_players()
-    if len(seats) != count or (seeds is not None and len(seeds) != count):
-        raise ConfigError(
-            f"{game.info.title} is a game of {count} players: give as many seats (and seeds), "
-            f"not {len(seats)}" + ("" if seeds is None else f" (and {len(seeds)})")
-        )
+    _check_seats(game, seats, seeds)
     if move_limit is not None and move_limit < 1:
         raise ConfigError(f"move_limit is {move_limit}; give 1 or more, or none")
     if seeds is None:
-        seeds = [derive_seed(seed, "player", number) for number in range(count)]
+        seeds = [derive_seed(seed, "player", number) for number in range(len(seats))]
     control = time_control or TimeControl()
-    players = []
-    for seat, number in zip(seats, seeds, strict=True):
-        given = _plain_mapping(seat.parameters, what=f"parameters of '{seat.name}'")
-        players.append(
-            PlayerRecord(name=seat.name, agent=seat.agent, parameters=given, seed=number)
-        )
-    record = new_record(game, players, seed=seed)
+    record = new_record(game, list(map(_player_record, seats, seeds)), seed=seed)
     record.time_control, record.move_limit = asdict(control), move_limit
     record.tags = _plain_mapping(tags or {}, what="tags")
     record.started = datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -650,6 +639,20 @@ def play_game(
     match.play(opening, earlier, _logs(game, log_dir))
     _notify_plugins(record)
     return record
+
+
+def _check_seats(game: Game, seats: Sequence[Seat], seeds: Sequence[int] | None) -> None:
+    count = game.num_players()
+    if len(seats) != count or (seeds is not None and len(seeds) != count):
+        raise ConfigError(
+            f"{game.info.title} is a game of {count} players: give as many seats (and seeds), "
+            f"not {len(seats)}" + ("" if seeds is None else f" (and {len(seeds)})")
+        )
+
+
+def _player_record(seat: Seat, seed: int) -> PlayerRecord:
+    parameters = _plain_mapping(seat.parameters, what=f"parameters of '{seat.name}'")
+    return PlayerRecord(name=seat.name, agent=seat.agent, parameters=parameters, seed=seed)
 
 
 class PlayOptions(TypedDict, total=False):

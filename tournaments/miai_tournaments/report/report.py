@@ -190,28 +190,14 @@ def build_report(
         info, entered = source.info(), source.players()
         adjudications = count_adjudications(source, info)
         players = [player.name for player in entered]
-    rows: Sequence[GameRow] = ()
-    if isinstance(source, Standings):
-        standings = source
-    elif isinstance(source, Store) and not (details or bootstrap):
-        standings = count_store(source)
-    else:
-        rows = source.games() if isinstance(source, Store) else list(source)
-        payoffs = info is not None and info.payoff_bound() is not None
-        standings = count_games(rows, players=players, payoffs=payoffs)
-    if isinstance(source, Store):
-        statuses: dict[str, int] = {key: n for key, n in source.counts().items() if n}
-        standings = replace(standings, statuses=statuses, gaps=tuple(source.gaps()))
+    standings, rows = _count(source, info, players, games=details or bool(bootstrap))
     ratings = resampled = None
     options = FitOptions(anchor=anchor, anchor_elo=anchor_elo, prior_games=prior_games)
     if standings.payoffs is None:
         names = tuple(standings.players)
         ratings = fit_results(results_of(standings.rankings, players=names), **options)
         if bootstrap:
-            blocks = [(r.pair_id, r.players, r.returns) for r in rows if r.status == "done"]
-            resampled = bootstrap_ratings(
-                blocks, players=names, replicates=bootstrap, seed=bootstrap_seed, **options
-            )
+            resampled = _resample(rows, names, bootstrap, bootstrap_seed, options)
     else:
         _refuse_ratings(anchor=anchor, bootstrap=bootstrap, superiority=superiority)
     report = TournamentReport(
@@ -226,8 +212,41 @@ def build_report(
     )
     if not details:
         return report
-    game = game_of(info)
-    return replace(report, details=build_details(report, rows, players=entered, game=game))
+    return replace(report, details=build_details(report, rows, players=entered, game=game_of(info)))
+
+
+def _count(
+    source: Store | Standings | Iterable[GameRow],
+    info: RunInfo | None,
+    players: Sequence[str],
+    *,
+    games: bool,
+) -> tuple[Standings, Sequence[GameRow]]:
+    """Return the standings of a source, and its games where they were read.
+
+    Args:
+      games: whether the games are needed; a store can be counted without.
+    """
+    if isinstance(source, Standings):
+        return source, ()
+    rows: Sequence[GameRow] = ()
+    if isinstance(source, Store) and not games:
+        standings = count_store(source)
+    else:
+        rows = source.games() if isinstance(source, Store) else list(source)
+        payoffs = info is not None and info.payoff_bound() is not None
+        standings = count_games(rows, players=players, payoffs=payoffs)
+    if isinstance(source, Store):
+        statuses: dict[str, int] = {key: n for key, n in source.counts().items() if n}
+        standings = replace(standings, statuses=statuses, gaps=tuple(source.gaps()))
+    return standings, rows
+
+
+def _resample(
+    rows: Iterable[GameRow], players: tuple[str, ...], count: int, seed: int, options: FitOptions
+) -> Bootstrap:
+    blocks = [(row.pair_id, row.players, row.returns) for row in rows if row.status == "done"]
+    return bootstrap_ratings(blocks, players=players, replicates=count, seed=seed, **options)
 
 
 def _refuse_ratings(**options: object) -> None:

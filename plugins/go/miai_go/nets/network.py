@@ -463,29 +463,36 @@ def continued(
             "network.norms: fixed norms have the statistics of network.start, so it needs all "
             "blocks and heads of the network; train with norms = 'batch' first"
         )
-    heads = Outputs._fields
-    free = {"height", "pooling", *heads, *(f"{head}_parameters" for head in heads)}
-    # Height, pooling and heads may grow; anything else would change what the old weights compute.
-    for key in sorted(filled.keys() - free):
-        if filled[key] != known[key]:
-            raise TrainingError(
-                f"network.start: weights of '{header.network}' with {key} {known[key]!r}, but "
-                f"network.parameters say {filled[key]!r}; only height, pooling and heads may "
-                "differ"
-            )
+    _check_growth(header.network, known, filled)
     shape = NetworkShape(sizes[0], header.planes)
     built = build_network(name, shape, filled, seed=seed)
     old, new = (
-        {head: (values.get(head), values.get(f"{head}_parameters")) for head in heads}
+        {head: (values.get(head), values.get(f"{head}_parameters")) for head in Outputs._fields}
         for values in (known, filled)
     )
-    _copy_weights(start.network, built, renewed={head for head in heads if old[head] != new[head]})
+    _copy_weights(start.network, built, renewed={head for head in old if old[head] != new[head]})
     update = {
         "size": plain_sizes(sizes),
         "network_parameters": filled,
         "outputs": outputs_of(built, shape),
     }
     return NetworkWeights(built, header.model_copy(update=update))
+
+
+def _check_growth(name: str, known: Mapping[str, Any], filled: Mapping[str, Any]) -> None:
+    """Raise `TrainingError` if parameters change what weights with the known ones compute.
+
+    Height, pooling and heads may grow.
+    """
+    heads = Outputs._fields
+    free = {"height", "pooling", *heads, *(f"{head}_parameters" for head in heads)}
+    for key in sorted(filled.keys() - free):
+        if filled[key] != known[key]:
+            raise TrainingError(
+                f"network.start: weights of '{name}' with {key} {known[key]!r}, but "
+                f"network.parameters say {filled[key]!r}; only height, pooling and heads may "
+                "differ"
+            )
 
 
 def _copy_weights(start: nn.Module, built: nn.Module, *, renewed: Set[str]) -> None:

@@ -68,12 +68,7 @@ def make_shards(
 
     written = 0
     with ExitStack() as stack:
-        finished = {out: _finished(out, settings, stack) for out in dict.fromkeys(parts)}
-        missing = []
-        for part, out in enumerate(parts):
-            finished[out] -= 1
-            if finished[out] < 0:
-                missing.append(part)
+        missing = _missing(parts, settings, stack)
         report(len(parts) - len(missing))
         pool = stack.enter_context(ThreadPoolExecutor(len(workers)))
         ahead: deque[Future[list[StoredGame]]] = deque()
@@ -93,6 +88,17 @@ def make_shards(
             pool.shutdown(cancel_futures=True)
             raise
     return written
+
+
+def _missing(parts: Sequence[Path], settings: Mapping[str, Any], locks: ExitStack) -> list[int]:
+    """Lock the sets of all parts, or make them; return the parts that are not written yet."""
+    finished = {out: _finished(out, settings, locks) for out in dict.fromkeys(parts)}
+    missing = []
+    for part, out in enumerate(parts):
+        finished[out] -= 1
+        if finished[out] < 0:
+            missing.append(part)
+    return missing
 
 
 def _finished(out: Path, settings: Mapping[str, Any], locks: ExitStack) -> int:

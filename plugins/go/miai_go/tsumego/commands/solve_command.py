@@ -6,6 +6,7 @@ import json
 import math
 import re
 import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from itertools import chain, islice
 from pathlib import Path
@@ -40,56 +41,65 @@ class Ko(StrEnum):
     NOBODY = "nobody"
 
 
+ProblemFiles = Annotated[
+    list[Path], typer.Argument(help="SGF files with problems, folders or archives.")
+]
+FirstMover = Annotated[
+    First | None,
+    typer.Option("--first", help="First mover to find solving moves for (default: both)."),
+]
+KoMaster = Annotated[Ko, typer.Option("--ko", help="Ko master, who may retake every ko at once.")]
+TimeLimit = Annotated[
+    str | None,
+    typer.Option(
+        "--limit",
+        help="Time limit per problem, such as 500ms or 2m (default: 10s, none with --nodes).",
+    ),
+]
+MaxNodes = Annotated[
+    int | None, typer.Option("--nodes", min=1, help="Maximum positions per problem.")
+]
+TableMemory = Annotated[
+    int, typer.Option("--memory", min=1, max=1 << 16, help="Memory for the search table, MiB.")
+]
+TreeFile = Annotated[
+    Path | None, typer.Option("--tree", help="SGF file for the proof of a single problem.")
+]
+TreeNodes = Annotated[
+    int,
+    typer.Option("--tree-nodes", min=1, max=100_000, help="Maximum nodes in the file of --tree."),
+]
+MaxProblems = Annotated[
+    int | None, typer.Option("--most", min=1, help="Maximum number of problems to solve.")
+]
+OrderingNetwork = Annotated[
+    str,
+    typer.Option(
+        "--network",
+        metavar="NAME|FILE",
+        help="Network that orders the search: shipped, none or a file.",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
 def add_commands(group: typer.Typer) -> None:
     """Add the command to a group."""
     group.command("solve")(solve)
 
 
 def solve(
-    paths: Annotated[
-        list[Path], typer.Argument(help="SGF files with problems, folders or archives.")
-    ],
-    first: Annotated[
-        First | None,
-        typer.Option("--first", help="First mover to find solving moves for (default: both)."),
-    ] = None,
-    ko: Annotated[
-        Ko, typer.Option("--ko", help="Ko master, who may retake every ko at once.")
-    ] = Ko.ATTACKER,
-    limit: Annotated[
-        str | None,
-        typer.Option(
-            "--limit",
-            help="Time limit per problem, such as 500ms or 2m (default: 10s, none with --nodes).",
-        ),
-    ] = None,
-    nodes: Annotated[
-        int | None, typer.Option("--nodes", min=1, help="Maximum positions per problem.")
-    ] = None,
-    memory: Annotated[
-        int, typer.Option("--memory", min=1, max=1 << 16, help="Memory for the search table, MiB.")
-    ] = 256,
-    tree: Annotated[
-        Path | None, typer.Option("--tree", help="SGF file for the proof of a single problem.")
-    ] = None,
-    tree_nodes: Annotated[
-        int,
-        typer.Option(
-            "--tree-nodes", min=1, max=100_000, help="Maximum nodes in the file of --tree."
-        ),
-    ] = 2_000,
-    max_problems: Annotated[
-        int | None, typer.Option("--most", min=1, help="Maximum number of problems to solve.")
-    ] = None,
-    network: Annotated[
-        str,
-        typer.Option(
-            "--network",
-            metavar="NAME|FILE",
-            help="Network that orders the search: shipped, none or a file.",
-        ),
-    ] = "shipped",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    paths: ProblemFiles,
+    first: FirstMover = None,
+    ko: KoMaster = Ko.ATTACKER,
+    limit: TimeLimit = None,
+    nodes: MaxNodes = None,
+    memory: TableMemory = 256,
+    tree: TreeFile = None,
+    tree_nodes: TreeNodes = 2_000,
+    max_problems: MaxProblems = None,
+    network: OrderingNetwork = "shipped",
+    as_json: AsJson = False,
 ) -> None:
     """Solve problems of life and death: is the marked block safe, and which moves decide it?
 
@@ -97,7 +107,6 @@ def solve(
     line each and a summary; those that cannot be read are listed there.
     """
     from miai_go.errors import ProblemError
-    from miai_go.tsumego.problem_sgf import problems_of
     from miai_go.tsumego.solver.ordering_net import find_ordering
     from miai_go.tsumego.solver.solver import KO_MASTERS, Solver
 
@@ -106,14 +115,7 @@ def solve(
     sides = _sides(first)
     masters = sorted(KO_MASTERS, key=lambda master: master.name.lower() != ko.value)
     # Read before the first search, so that a mistake in the last file shows at once.
-    problems = list(islice(chain.from_iterable(map(problems_of, paths)), max_problems))
-    readable = sum(not isinstance(problem, ProblemError) for problem in problems)
-    if not problems:
-        raise ProblemError(f"{', '.join(map(str, paths))}: contains no SGF")
-    if tree is not None and readable != 1:
-        raise ProblemError(
-            f"--tree shows the proof of one problem, not of {readable}; set --most 1"
-        )
+    problems = _read_problems(paths, max_problems, single=tree is not None)
     last: tuple[Problem, Solver, ProblemReport] | None = None
     stopped = False
     results = _Results(len(problems), as_json=as_json)
@@ -139,15 +141,32 @@ def solve(
     finally:
         results.close()
     results.show_summary(stopped=stopped)
-    if stopped:
-        done = results.summary.count + len(results.summary.unreadable)
-        raise KeyboardInterrupt(f"interrupted after {done} of {len(problems)} problems")
-    if not results.summary.count:
-        raise ProblemError("no problem could be read; see the errors above")
+    _check_end(results.summary, len(problems), stopped=stopped)
     if tree is not None and last is not None:
         problem, solver, report = last
         _check_solved(tree, report, sides)
         write_tree(tree, problem, solver, first, nodes=tree_nodes)
+
+
+def _read_problems(
+    paths: Sequence[Path], count: int | None, *, single: bool
+) -> list[Problem | ProblemError]:
+    """Return the first problems of files, with an error for each that cannot be read.
+
+    Raises `ProblemError` if there are none, or if not a `single` one is readable.
+    """
+    from miai_go.errors import ProblemError
+    from miai_go.tsumego.problem_sgf import problems_of
+
+    problems = list(islice(chain.from_iterable(map(problems_of, paths)), count))
+    readable = sum(not isinstance(problem, ProblemError) for problem in problems)
+    if not problems:
+        raise ProblemError(f"{', '.join(map(str, paths))}: contains no SGF")
+    if single and readable != 1:
+        raise ProblemError(
+            f"--tree shows the proof of one problem, not of {readable}; set --most 1"
+        )
+    return problems
 
 
 def seconds_of(text: str) -> float:
@@ -216,6 +235,17 @@ class _Results:
         if not self._alone:
             self._view.advance("solved", every=_LINE_SECONDS if self._json else math.inf)
             self._view.refresh()
+
+
+def _check_end(summary: Summary, count: int, *, stopped: bool) -> None:
+    """Raise what ends the command with an error: an interrupt, or that nothing could be read."""
+    from miai_go.errors import ProblemError
+
+    if stopped:
+        done = summary.count + len(summary.unreadable)
+        raise KeyboardInterrupt(f"interrupted after {done} of {count} problems")
+    if not summary.count:
+        raise ProblemError("no problem could be read; see the errors above")
 
 
 def _check_solved(tree: Path, report: ProblemReport, sides: tuple[int, ...]) -> None:
