@@ -6,17 +6,15 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from miai import Player
+from markupsafe import Markup
+
+from miai import Game, Json, Parameters, Player, PlayerView, State
 from miai.markup import tag
 from miai.render import Clicks, Region
 from miai.squares import INK, LIGHT, ORANGE, PAPER
-from miai_classics.goofspiel import GoofspielState
+from miai_classics.goofspiel import Goofspiel, GoofspielState
 
 if TYPE_CHECKING:
-    from markupsafe import Markup
-
-    from miai import Game, Json, Parameters, PlayerView, State
-    from miai_classics.goofspiel import Goofspiel
     from miai_classics.matrix_games import MatrixGame
 
 _WIDTH: Final = 360

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from miai import hookimpl
-
-if TYPE_CHECKING:
-    from miai.plugins.registry import Registry
+from miai.plugins.registry import Registry
 
 
 @hookimpl

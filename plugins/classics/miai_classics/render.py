@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from markupsafe import Markup
 
+from miai import BeliefState, Game, Parameters, PlayerView, State
 from miai.information import world_weights
 from miai.markup import Attribute, tag
 from miai.render import Clicks, Region, styled_board
@@ -18,8 +19,6 @@ from miai_classics.tic_tac_toe import CELLS, FULL, LINES, NAMES, board_text, cel
 
 if TYPE_CHECKING:
     from rich.text import Text
-
-    from miai import BeliefState, Game, Parameters, PlayerView, State
 
 # -- tic-tac-toe -----------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup
 
-from miai import EnumeratedBelief
+from miai import BeliefState, EnumeratedBelief, Game, Observation, Parameters, PlayerView, State
 from miai.information import world_weights
 from miai.markup import number, tag
 from miai.render import Clicks, styled_board
@@ -17,8 +17,6 @@ from miai_miniblind.mini_rbc import MiniRbc, MiniRbcState
 
 if TYPE_CHECKING:
     from rich.text import Text
-
-    from miai import BeliefState, Game, Observation, Parameters, PlayerView, State
 
 _LAST: Final = "#fbe8b8"
 _GROUNDS: Final = ("#8796a3", "#76848f")

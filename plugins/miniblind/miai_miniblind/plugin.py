@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from miai import hookimpl
-
-if TYPE_CHECKING:
-    from miai.plugins.registry import Registry
+from miai.plugins.registry import Registry
 
 
 @hookimpl

@@ -15,19 +15,17 @@ import hashlib
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
 import numpy as np
 import pyspiel
+from numpy.typing import NDArray
 
 from miai import Game, GameInfo, Observation, Parameters, Player, SimultaneousState
 from miai.errors import InvalidActionError, ParameterError
 from miai.plain import one_line
 from miai_openspiel.catalogue import AnyGameParameters, games
 from miai_openspiel.loading import MOST_DEALT, load, without_its_complaints
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 PREFIX: Final = "openspiel:"
 _MOST_NAMED = 20_000  # actions of hidden games; those of games with more are written as numbers

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from miai import hookimpl
+from miai.plugins.registry import Registry
 from miai_openspiel.catalogue import games
-
-if TYPE_CHECKING:
-    from miai.plugins.registry import Registry
 
 PREFIX = "openspiel:"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -13,8 +14,6 @@ import typer
 from miai.cli.options import Options, add_command
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from miai_go.learning.data.annotating import AnnotationSettings
     from miai_go.learning.data.dataset import GoDataset
     from miai_go.learning.data.importing import GameFilters, ImportReport

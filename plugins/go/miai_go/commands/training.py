@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -14,8 +15,6 @@ from miai.errors import ConfigError
 from miai.files import removed_if_refused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from pydantic import BaseModel
 
     from miai_go.learning.training.measuring import EvaluationSettings, GameMeasures, SplitSettings

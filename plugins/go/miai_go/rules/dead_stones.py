@@ -6,20 +6,15 @@ Any plugin may add one; ``load_game("go", dead_stones="referee", referee=NAME)``
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
 from miai.errors import MiaiError
 from miai.parameters import Parameters
 from miai_go.rules.board import BLACK, WHITE, WHITE_STONE, Board
-from miai_go.rules.game import GoState, Phase
+from miai_go.rules.game import GoGame, GoState, Phase
 from miai_go.rules.game_parameters import PlayoutJudgeParameters
 from miai_go.rules.playouts import Playouts
-
-if TYPE_CHECKING:
-    from miai_go.rules.game import GoGame
 
 
 class RefereeError(MiaiError):

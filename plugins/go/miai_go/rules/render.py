@@ -14,19 +14,17 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from miai.game import Game, State
+from miai.information import PlayerView
 from miai.markup import tag
 from miai.render import Clicks, Region, styled_board
 from miai_go.rules.coordinates import COLUMNS, star_points, vertex
 from miai_go.rules.dead_stones import playout_owners
-from miai_go.rules.game import Phase
+from miai_go.rules.game import GoGame, GoState, Phase
 from miai_go.rules.game_parameters import PlayoutJudgeParameters
 
 if TYPE_CHECKING:
     from rich.text import Text
-
-    from miai.game import Game, State
-    from miai.information import PlayerView
-    from miai_go.rules.game import GoGame, GoState
 
 
 BOARD_ID: Final = "go-board-{}"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import cache
 from time import perf_counter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,13 +19,10 @@ from miai_go.rules.dead_stones import settled_margin
 from miai_go.rules.game import GoGame, GoState
 from miai_go.rules.game_parameters import GoParameters, Rules
 from miai_go.rules.playouts import WARM_UP_SIZE, load_rules
+from miai_go.search.advice import Advice
 from miai_go.search.player_parameters import GoMctsParameters
 from miai_go.search.tree_search import SearchClock, TreeSearch
 from miai_go.search.tree_view import TreeView
-
-if TYPE_CHECKING:
-    from miai_go.search.advice import Advice
-
 
 _CHUNK = 512  # maximum simulations between looks at the clock
 _FPU = 10.0  # value of an untried move: every move is tried once before any is tried again

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from miai_go.rules.board import KoRule
 from miai_go.rules.chains import fills_eye
 from miai_go.rules.game import GoGame, GoState, Start
 from miai_go.rules.playouts import load_rules
+from miai_go.search.advice import Advice
 from miai_go.search.ending import go_state, root_mask, settled
 from miai_go.search.forest import (
     Forest,
@@ -48,10 +49,6 @@ from miai_go.search.player_parameters import (
 )
 from miai_go.search.tree_search import SearchClock, TreeSearch
 from miai_go.shipped import find_weights
-
-if TYPE_CHECKING:
-    from miai_go.search.advice import Advice
-
 
 _ONE: Final = np.zeros(1, np.int32)
 _TOP: Final = 10

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from math import inf
 from time import perf_counter
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +22,10 @@ from miai.search.protocol import SearchResult
 from miai.values import ValueUnit
 from miai_go.kinds import ADVISER
 from miai_go.rules.game import GoGame, GoState, Start
-from miai_go.search.advice import Advice
+from miai_go.search.advice import Advice, Adviser
 from miai_go.search.ending import choose, counts_like_a_tree, go_state, root_mask, settled
 from miai_go.search.player_parameters import SearchParameters
 from miai_go.search.tree_view import TreeView
-
-if TYPE_CHECKING:
-    from miai_go.search.advice import Adviser
 
 _PONDER_SECONDS: Final = 0.02
 """Time between two looks at whether pondering has to stop."""

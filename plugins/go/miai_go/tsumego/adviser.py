@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from miai.parameters import Parameters
 from miai_go.errors import ProblemError
 from miai_go.rules.board import BLACK_STONE, WHITE_STONE, Board
 from miai_go.rules.chains import connected_parts, diagonals, neighbours
+from miai_go.rules.game import GoGame
 from miai_go.search.advice import Advice
 from miai_go.tsumego.shipped import NETWORK
 from miai_go.tsumego.solver.prover import Master, load_prover
@@ -26,8 +28,6 @@ from miai_go.tsumego.solver.solver import ProblemReport, Solver
 from miai_go.tsumego.zones import ATTACKER, DEFENDER, MAX_ZONE_POINTS, Zone, find_zone
 
 if TYPE_CHECKING:
-    from miai.parameters import Parameters
-    from miai_go.rules.game import GoGame
     from miai_go.tsumego.components import SolverAdviserParameters
     from miai_go.tsumego.networks.predictor import Predictor
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from pydantic import BaseModel
 
 from miai.parameters import ConfigFile, Parameters, StrictModel, parameter
 from miai.plugins.kinds import imported
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
 
 _LANES: Final = 16  # those of `miai.kernels.lanes`, which imports numba
 

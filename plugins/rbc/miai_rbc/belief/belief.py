@@ -15,7 +15,6 @@ import time
 from bisect import insort
 from collections.abc import Iterator
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,7 +23,9 @@ from miai_rbc.belief.fallback import impose
 from miai_rbc.kernels.board import NOTHING, PAWNS, STATE
 from miai_rbc.kernels.filters import keep_kings
 from miai_rbc.kernels.moves import MAX_MOVES
+from miai_rbc.rbc_parameters import BeliefParameters
 from miai_rbc.rules.board_set import BYTES_PER_BOARD, BoardSet
+from miai_rbc.rules.game import RbcGame, RbcState
 from miai_rbc.rules.observations import (
     BadObservationError,
     Event,
@@ -34,11 +35,6 @@ from miai_rbc.rules.observations import (
     event_of,
 )
 from miai_rbc.rules.rows import row_of_board
-
-if TYPE_CHECKING:
-    from miai_rbc.rbc_parameters import BeliefParameters
-    from miai_rbc.rules.game import RbcGame, RbcState
-
 
 # -- boards without room ---------------------------------------------------------------------------
 

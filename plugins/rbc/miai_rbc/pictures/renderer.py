@@ -11,6 +11,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from miai import BeliefState, Game, PlayerView, State
 from miai.markup import Attribute, tag
 from miai.render import Clicks, Region, styled_board
 from miai.squares import BLUE, FOG, INK, ORANGE, VERMILLION
@@ -38,15 +39,12 @@ from miai_rbc.rules.actions import (
     move_of,
     square_name,
 )
-from miai_rbc.rules.game import window
+from miai_rbc.rules.game import RbcGame, RbcState, window
 from miai_rbc.rules.knowledge import UNKNOWN, Knowledge
 from miai_rbc.rules.rows import piece_at
 
 if TYPE_CHECKING:
     from rich.text import Text
-
-    from miai import BeliefState, Game, PlayerView, State
-    from miai_rbc.rules.game import RbcGame, RbcState
 
 
 # -- small pictures for pages: shapes are defined once and referred to -----------------------------

@@ -6,12 +6,13 @@ A state holds the true board, and answers what each player observes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import chess
 
 from miai import Game, GameInfo, Json, Observation, Player, State
 from miai.errors import InvalidActionError
+from miai_rbc.kernels.bitboards import Words
 from miai_rbc.kernels.board import KINGS, NOTHING, PAWNS, STATE, WHITE
 from miai_rbc.rbc_parameters import RbcParameters
 from miai_rbc.rules.actions import (
@@ -28,10 +29,6 @@ from miai_rbc.rules.actions import (
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.observations import KING_CAPTURED
 from miai_rbc.rules.rows import board_of_fen, board_of_row, piece_at, row_of_board
-
-if TYPE_CHECKING:
-    from miai_rbc.kernels.bitboards import Words
-
 
 # -- the state -------------------------------------------------------------------------------------
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import chess
 
+from miai import Observation
 from miai_rbc.kernels.board import NOTHING
 from miai_rbc.rules.observations import Event, Moved, OpponentMoved, Sensed, event_of
 from miai_rbc.rules.rows import chess_move, piece_at
-
-if TYPE_CHECKING:
-    from miai import Observation
 
 
 class OwnBoard:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -24,12 +24,9 @@ from miai.tensors import TrainingRecord
 from miai_go.errors import DataError
 from miai_go.learning.data.stored_games import Split
 from miai_go.learning.training.measuring import evaluate_weights
-from miai_go.nets.network import WeightsHeader, encoder_of, load_weights, save_weights
+from miai_go.nets.network import Outputs, WeightsHeader, encoder_of, load_weights, save_weights
 from miai_go.nets.onnx_export import own_games
 from miai_go.shipped import SUFFIX, find_weights
-
-if TYPE_CHECKING:
-    from miai_go.nets.network import Outputs
 
 _NEAREST: Final = 1 - 1e-6  # values are taken no nearer to 1, whose log odds are infinite
 _BOUNDS: Final = (0.05, 20.0)

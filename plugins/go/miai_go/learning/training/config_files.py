@@ -7,13 +7,12 @@ wrong command is recognised without it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from pydantic import BaseModel
 
 from miai.parameters import ConfigFile, Parameters
 from miai.plugins.kinds import imported
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
 
 _TRAINING: Final = "network optimiser loss run"
 

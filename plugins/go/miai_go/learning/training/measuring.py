@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +16,11 @@ from miai_go.learning.data.dataset import GoDataset
 from miai_go.learning.data.importing import GameFilters
 from miai_go.learning.data.stored_games import Split
 from miai_go.nets.inference import load_oracle, network_header
-from miai_go.nets.network import encoder_of
+from miai_go.nets.network import Outputs, encoder_of
 from miai_go.nets.network_parameters import Precision
+from miai_go.nets.oracle import Answers
 from miai_go.rules.sizes import board_names
 from miai_go.shipped import find_weights
-
-if TYPE_CHECKING:
-    from miai_go.nets.network import Outputs
-    from miai_go.nets.oracle import Answers
-
 
 Answering = Callable[[NDArray[np.uint8]], "Outputs | Answers"]
 """A network as a function of planes, uint8 of shape (n, planes, size, size)."""

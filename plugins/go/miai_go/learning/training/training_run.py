@@ -16,7 +16,9 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
+
+from torch import Tensor
 
 from miai.errors import WeightsError
 from miai.files import sync_folder
@@ -27,9 +29,6 @@ from miai_go.learning.training.config_sections import TrainingRunSection
 from miai_go.learning.training.learner import Learner, Lesson
 from miai_go.learning.training.measuring import Measures
 from miai_go.learning.training.run_folder import TrainingJournal
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 MeasuresT = TypeVar("MeasuresT", bound=Measures)
 

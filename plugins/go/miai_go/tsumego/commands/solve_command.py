@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from miai_go.errors import ProblemError
+
 if TYPE_CHECKING:
-    from miai_go.errors import ProblemError
     from miai_go.tsumego.problem_sgf import Problem
     from miai_go.tsumego.solver.reports import Summary
     from miai_go.tsumego.solver.solver import ProblemReport, Solver
