@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.whole_texts import assert_expected
 
 from miai_rbc.engines.kernel import KernelEngine, KernelParameters
 from miai_rbc.engines.protocol import BoardEvaluations
@@ -109,6 +110,26 @@ def test_values_on_random_boards_are_minimax_values(seed: int) -> None:
     board = random_board(seed, rights=False)
     expected = negamax(board, 2, 0, engine())
     assert engine(depth=2, quiescence=False).evaluate(rows_of(board)).scores[0] == expected
+
+
+def test_static_values_and_nodes_are_those_of_the_last_version() -> None:
+    """The signature of the engine: an edit that means to change no search changes no count."""
+    lines = []
+    for seed in range(40):
+        board = random_board(seed)
+        for square in random.Random(seed).sample(range(64), 50 if seed % 2 else 0):  # an ending
+            if square not in (board.king(chess.WHITE), board.king(chess.BLACK)):
+                board.remove_piece_at(square)
+        board.castling_rights, board.ep_square = board.clean_castling_rights(), None
+        rows = rows_of(board)
+        static = engine().evaluate(rows, deadline=PAST).scores[0]
+        lines.append(f"{board.fen()}: static {static}")
+        for quiescence in (False, True):
+            tested = engine(depth=4 if seed < 20 else 3, quiescence=quiescence)
+            found = tested.evaluate(rows, top=2)
+            best = [move_name(int(move)) for move in found.moves[0] if move != NO_MOVE]
+            lines.append(f"  {' '.join(best)} {found.move_scores[0].tolist()} {tested.nodes} nodes")
+    assert_expected("rbc/engine.txt", "\n".join([*lines, ""]))
 
 
 # -- making moves ---------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from itertools import islice
 import numpy as np
 import pytest
 from tests.rbc.test_rbc_belief_minimax import beliefs, problem, search, small_roots, some_roots
+from tests.whole_texts import assert_expected
 
 from miai.errors import UnsuitableGameError
 from miai.plugins.kinds import BELIEF_SEARCH
@@ -118,12 +119,15 @@ def test_a_tree_that_is_too_large_ends_like_a_spent_budget(monkeypatch: pytest.M
 def test_bounds_value_fewer_boards_and_visit_fewer_nodes() -> None:
     rules = problem()
     counts: dict[str, list[int]] = {}
+    lines = []
     for bounds in BOUNDS:
         results = [RbcCompiledSearch(rules, bounds).search(root, 2) for root in some_roots()]
+        lines += [f"{bounds}: {r.action} {r.value} {dict(r.statistics)}" for r in results]
         keys = ("nodes", "valued")
         counts[bounds] = [sum(result.statistics[key] for result in results) for key in keys]
     assert counts["none"][0] > counts["table"][0] > 1.3 * counts["cores"][0]
     assert counts["none"][1] > counts["cores"][1]
+    assert_expected("rbc/beliefs.txt", "\n".join([*lines, ""]))  # their signature, as an engine's
 
 
 @pytest.mark.parametrize("nodes", [1, 50, 5000])
