@@ -119,8 +119,11 @@ def test_a_seed_makes_the_same_games_and_targets() -> None:
         table = TreeSelfPlay(rules, games=5, at_once=2, seed=4)
         lines += [written(played) for played in table.play(judge)]
         lines.append(f"{table.tally} {table.positions} positions")
-    players = [MatchPlayer(valuer=judge, tree=tree, simulations=8) for tree in trees[::2]]
-    result = play_match(players[0], players[1], MatchRules(**game, games=4, opening=3, seed=6))
+    players = [
+        MatchPlayer(valuer=Judged(random_judge(5, seed=seed)), tree=trees[seed], simulations=8)
+        for seed in (2, 0)
+    ]
+    result = play_match(players[0], players[1], MatchRules(**game, games=5, opening=3, seed=6))
     lines += [written(played) for played in result.played]
     lines.append(f"{result.wins}-{result.draws}-{result.losses} {result.score} {result.elo()}")
     assert_expected("selfplay/games.txt", "\n".join(lines) + "\n")

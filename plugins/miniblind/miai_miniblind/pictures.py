@@ -52,7 +52,6 @@ class MiniRbcRenderer:
         self._columns, self._side = game.parameters.size, game.parameters.window
         self._numbers, self._black, self._squares = game.problem.numbers, game.black, game.squares
         self._namer = game.new_initial_state()
-        self._followed: dict[int, tuple[PlayerView, int, EnumeratedBelief]] = {}
         size = self._columns
         self._board = SquareBoard("mini_rbc", rows=size, columns=size, lines=2)
 
@@ -143,13 +142,9 @@ class MiniRbcRenderer:
         return ""
 
     def _worlds(self, view: PlayerView) -> list[MiniRbcState]:
-        """Return the worlds of a view, whose belief goes on if the view has grown since."""
-        last_view, count, belief = self._followed.get(view.player, (None, 0, None))
-        if belief is None or last_view is not view or count > len(view.observations):
-            count, belief = 0, EnumeratedBelief(view.game, view.player)
-        for observation in view.observations[count:]:
+        belief = EnumeratedBelief(view.game, view.player)
+        for observation in view.observations:
             belief.observe(observation)
-        self._followed[view.player] = (view, len(view.observations), belief)
         return [world for world in belief if isinstance(world, MiniRbcState)]
 
     def svg_definitions(self) -> str:
