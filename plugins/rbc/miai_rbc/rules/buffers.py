@@ -105,8 +105,6 @@ class Lease:
 
 def _mapped(size: int) -> mmap.mmap:
     """Return fresh memory, in huge pages if the system has them."""
-    if not hasattr(mmap, "MAP_PRIVATE"):
-        return mmap.mmap(-1, size)
     store = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if hasattr(mmap, "MADV_HUGEPAGE"):
         store.madvise(mmap.MADV_HUGEPAGE)
