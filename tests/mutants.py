@@ -1,10 +1,10 @@
 """Wrong edits that tests must notice: ``make mutants``, or ``python -m tests.mutants --help``.
 
 Draws places in the packages at random, changes each as an operator of Cosmic Ray says, and runs
-``make test PKG=PART`` of the part that it lies in: first the files that import the module, then the
-others, and then what is slow in them. Each worker edits a copy of the checkout. A failing test
-kills the mutant if the same test passes without the edit. The journal has a line for each mutant;
-an interrupted run continues from it.
+what would notice it of ``make test``, the files that import the module, and the rest of
+``make test PKG=PART`` for the part that it lies in, slow tests last. Each worker edits a copy of
+the checkout. A failing test kills the mutant if the same test passes without the edit. The journal
+has a line for each mutant; an interrupted run continues from it.
 """
 
 from __future__ import annotations
@@ -202,23 +202,23 @@ class Copy:
 
 
 def tests_of(path: Path) -> tuple[list[str], list[str]]:
-    """Return the test files that import a module, and the other ones of its part."""
+    """Return the test files that import a module, and those of its part, with these first."""
     part = PARTS["/".join(path.parts[: 2 if path.parts[0] == "plugins" else 1])]
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     listed = re.search(rf"^TESTS_{part} := (.+)$", makefile, re.MULTILINE)
     assert listed, f"the Makefile has no TESTS_{part}"
-    folders = listed[1].split()
+    folders = tuple(f"{folder}/" for folder in listed[1].split())
     top = 1 if path.parts[0] != "plugins" else 2
     module = ".".join(path.with_suffix("").parts[top:]).removesuffix(".__init__")
     package, _, name = module.rpartition(".")
     imported = re.compile(rf"\b{re.escape(module)}\b|from {re.escape(package)} import .*\b{name}\b")
-    files = sorted(file for folder in folders for file in (ROOT / folder).rglob("test_*.py"))
+    files = sorted((ROOT / "tests").rglob("test_*.py"))
     texts = {str(file.relative_to(ROOT)): file.read_text("utf-8") for file in files}
     near = [file for file, text in texts.items() if imported.search(text)]
     # Those of its name first, and then those of its package: they are likely to notice.
-    near.sort(key=lambda file: name not in file)
+    near.sort(key=lambda file: (not file.startswith(folders), name not in file))
     far = sorted(texts.keys() - near, key=lambda file: (package not in texts[file], file))
-    return near, far
+    return near, [file for file in [*near, *far] if file.startswith(folders)]
 
 
 def judge(mutant: Mutant, copy: Copy, clean: Copy) -> dict[str, Any]:
@@ -231,8 +231,9 @@ def judge(mutant: Mutant, copy: Copy, clean: Copy) -> dict[str, Any]:
     killer = None
     try:
         file.write_text(code, encoding="utf-8")
-        near, far = tests_of(path)
-        for tests, marks in ((near, QUICK), (far, QUICK), ([*near, *far], SLOW)):
+        near, own = tests_of(path)
+        rest = [file for file in own if file not in near]
+        for tests, marks in ((near, QUICK), (rest, QUICK), (own, SLOW)):
             killer = copy.fails(tests, marks) if tests else None
             if killer and clean.fails([killer] if "::" in killer else tests, marks):
                 killer = None  # a fault of the test or of the machine

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.tournaments.support import environment
+from tests.web.conftest import chromium as chromium
 
 
 @pytest.fixture(scope="session")
