@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from miai.testing.agent_checks import AgentFactory
 
 
-Check: TypeAlias = "Callable[..., ConformanceReport]"
+ConformanceCheck: TypeAlias = "Callable[..., ConformanceReport]"
 """Type of the fixtures `miai_check_game`, `miai_check_agent` and `miai_check_renderer`."""
 
 
@@ -63,7 +63,7 @@ def miai_seed(request: pytest.FixtureRequest) -> int:
 
 
 @pytest.fixture
-def miai_check_game(miai_seed: int) -> Check:
+def miai_check_game(miai_seed: int) -> ConformanceCheck:
     """`miai.testing.check_game`, by the test's seed.
 
     Takes a game, or its name and parameters, and whatever `check_game` takes by keyword.
@@ -72,7 +72,7 @@ def miai_check_game(miai_seed: int) -> Check:
 
 
 @pytest.fixture
-def miai_check_agent(miai_seed: int) -> Check:
+def miai_check_agent(miai_seed: int) -> ConformanceCheck:
     """`miai.testing.check_agent`, by the test's seed.
 
     Takes a factory of agents, or the name of an agent and as third argument its parameters; a
@@ -99,7 +99,7 @@ def miai_check_agent(miai_seed: int) -> Check:
 
 
 @pytest.fixture
-def miai_check_renderer(miai_seed: int) -> Check:
+def miai_check_renderer(miai_seed: int) -> ConformanceCheck:
     """`miai.testing.check_renderer`, by the test's seed.
 
     Takes a game, or its name and parameters, and whatever `check_renderer` takes by keyword.
@@ -117,7 +117,7 @@ def _check(
 ) -> ConformanceReport:
     import miai.testing
 
-    check: Check = getattr(miai.testing, name)
+    check: ConformanceCheck = getattr(miai.testing, name)
     return check(_game(game, parameters), **{"seed": seed, **more})
 
 

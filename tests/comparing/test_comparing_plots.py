@@ -14,19 +14,19 @@ from tests.whole_texts import assert_expected
 from miai_tournaments.compare.blocks import Arm
 from miai_tournaments.compare.config import Comparison, load_comparison
 from miai_tournaments.compare.plots import draw_all, reached, series_of, shown
-from miai_tournaments.compare.summary import Interval, Row
+from miai_tournaments.compare.summary import ArmRow, Interval
 
 ARMS = ("table", "rough-8", "rough-2", "calm-1", "calm-2")
 
 
-def row_of(arm: str, depth: int = 1, mean: float = 1.0, **more: Any) -> Row:
+def row_of(arm: str, depth: int = 1, mean: float = 1.0, **more: Any) -> ArmRow:
     """Return a row with a mean time, and half and twice of it as the ends of its interval."""
-    values: dict[str, Any] = dict.fromkeys(Row.__slots__, 0)
+    values: dict[str, Any] = dict.fromkeys(ArmRow.__slots__, 0)
     values |= {"game": "g", "depth": depth, "kind": "hard", "warm": False, "arm": arm}
     values |= {"k": int(arm[-1]) if arm[-1].isdigit() else None, "roots": 4, "judged": 4}
     values |= {"speedup_nodes": Interval(1.0), "speedup_seconds": None}
     values |= {"mean_seconds": Interval(mean, mean / 2, 2 * mean)}
-    return Row(**{**values, **more})
+    return ArmRow(**{**values, **more})
 
 
 UNKNOWN: dict[str, Any] = {"incomplete": 1, "speedup_nodes": None}

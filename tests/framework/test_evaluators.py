@@ -14,8 +14,8 @@ import miai
 from miai.plugins import builtin, loader
 from miai.plugins.registry import Registry
 from miai.search.evaluators import (
+    Appraisal,
     Appraiser,
-    Kind,
     RandomRollout,
     RandomRolloutParameters,
     ZeroEvaluator,
@@ -154,7 +154,7 @@ def test_a_search_seeds_its_evaluator_for_each_game() -> None:
 )
 @pytest.mark.parametrize("mover", [0, 1])
 def test_an_advantage_is_the_first_player_s_whoever_moves(
-    kind: Kind, name: str, values: dict[str, Any], mover: int
+    kind: Appraisal, name: str, values: dict[str, Any], mover: int
 ) -> None:
     """Every line gives 3 of 4 points to the first player, which is one more than half."""
     tree = Choice(mover, (End((3.0, 1.0)), Choice(1 - mover, (End((3.0, 1.0)),))))

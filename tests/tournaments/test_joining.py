@@ -20,7 +20,7 @@ from miai.errors import ConfigError, MiaiError, StoreError
 from miai.plugins.versions import component_version
 from miai_tournaments.commands.rate import RateList, rate, rate_runs
 from miai_tournaments.config.load import load_tournament
-from miai_tournaments.ratings.pair_results import Game, PairResults
+from miai_tournaments.ratings.pair_results import PairResults, ScoredGame
 from miai_tournaments.ratings.ratings import fit_ratings, fit_results
 from miai_tournaments.report.joint_ratings import (
     Identity,
@@ -40,7 +40,7 @@ def agent(name: str, version: str = "miai 1.0", **parameters: object) -> Identit
 
 
 def run_of(
-    source: str, identities: Sequence[Identity], games: Sequence[Game], **more: object
+    source: str, identities: Sequence[Identity], games: Sequence[ScoredGame], **more: object
 ) -> RunResults:
     """Return a run whose games name the players by their number."""
     numbers = [str(i) for i in range(len(identities))]
@@ -120,12 +120,12 @@ def test_the_same_run_twice_is_refused() -> None:
 
 
 def test_a_list_tells_all_that_makes_ratings_doubtful() -> None:
-    many: list[Game] = [("0", "1", 1.0, 20), ("1", "0", 0.0, 10)]
+    many: list[ScoredGame] = [("0", "1", 1.0, 20), ("1", "0", 0.0, 10)]
     quick, slow = ({"time control": clock} for clock in ("1 s", "9 s"))
     three = run_of("three", [B, C], many, left_out=4, seeds=frozenset((2, 3)), conditions=quick)
     four = replace(run_of("four", [A, D], [("0", "1", 0.5, 3)]), game="chess")
     e = [agent("e"), agent("e", n=7)]
-    games: list[Game] = [("0", "1", 1.0, 2), ("1", "0", 1.0)]
+    games: list[ScoredGame] = [("0", "1", 1.0, 2), ("1", "0", 1.0)]
     five = run_of("five", e, games, seeds=frozenset((1, 2, 3)), conditions=slow)
     runs = (ONE, TWO, three, four, five)
     joined = join_runs(runs, unlinked=True, across_games=True)

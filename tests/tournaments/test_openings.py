@@ -19,7 +19,7 @@ from miai.errors import ConfigError, MiaiError, StoreError
 from miai.playing.openings import Opening
 from miai.playing.replay import replay
 from miai.record_reader import read_record
-from miai.search.evaluators import Appraiser, Kind
+from miai.search.evaluators import Appraisal, Appraiser
 from miai_tournaments.commands import opening_book as book_command
 from miai_tournaments.config.balance import Balance
 from miai_tournaments.config.load import Tournament, load_tournament
@@ -154,7 +154,7 @@ def test_openings_of_go_are_near_to_equal(balance: dict[str, Any], tmp_path: Pat
     players = (player("a", "fast-random"), player("b", "fast-random"))
     text = config_text(*players, game=GO, **openings(balance, random_plies=3))
     t = load(tmp_path, text)
-    kind: Kind = "search" if "search" in balance else "evaluator"
+    kind: Appraisal = "search" if "search" in balance else "evaluator"
     values = {key: balance[key] for key in balance.keys() & {"simulations", "rollouts"}}
     other = Appraiser(t.game, kind, balance[kind], values)
     found = [t.openings.drawn(seed) for seed in range(6)]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import scipy
 
-from miai_tournaments.ratings.performance import Row, measure_performance, wilson_interval
+from miai_tournaments.ratings.performance import OpeningScore, measure_performance, wilson_interval
 
-ROWS: list[Row] = [("e4", 1.0), ("e4", 0.5), ("d4", 0.0), ("d4", 1.0), ("d4", 1.0)]
+ROWS: list[OpeningScore] = [("e4", 1.0), ("e4", 0.5), ("d4", 0.0), ("d4", 1.0), ("d4", 1.0)]
 
 
 def test_results_are_counted_by_opening() -> None:

@@ -18,7 +18,7 @@ from miai.plain import one_line
 from miai.progress import Progress, clock_text, show_activity
 from miai_tournaments.report.live import LiveReporter, Reporter, RunStatus, describe
 from miai_tournaments.report.standings import count_games
-from miai_tournaments.store.rows import GameResult, ScheduledGame, Status
+from miai_tournaments.store.rows import GameResult, GameStatus, ScheduledGame
 
 GAME = ScheduledGame(
     game_id="ann~bob~0001a", pair_id="ann~bob~0001", round=1, players=("ann", "bob"), seed=1
@@ -153,7 +153,7 @@ def test_the_live_view_fits_into_80_columns() -> None:
 
 
 def test_a_status_tells_what_is_done_and_who_runs_it() -> None:
-    counts: dict[Status, int] = {"done": 3, "running": 2, "pending": 4, "void": 1}
+    counts: dict[GameStatus, int] = {"done": 3, "running": 2, "pending": 4, "void": 1}
     status = RunStatus(
         folder="runs/x",
         name="x",

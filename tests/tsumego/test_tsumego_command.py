@@ -17,7 +17,7 @@ from tests.whole_texts import assert_expected
 from miai.errors import MiaiError
 from miai_go.errors import ProblemError
 from miai_go.tsumego.commands import solve_command
-from miai_go.tsumego.commands.solve_command import First, Ko, seconds_of
+from miai_go.tsumego.commands.solve_command import First, KoSide, seconds_of
 from miai_go.tsumego.problem_sgf import collection_sgf
 from miai_go.tsumego.solver.solver import ProblemReport, Solver
 
@@ -63,7 +63,7 @@ def test_problems_are_reported_drawn_and_proved(
     trees = Path("new", "proof.sgf"), Path("few.sgf")
     solve_command.solve([one], limit="20s", tree=trees[0])
     solve_command.solve([one], first=First.ATTACKER, tree=trees[1], tree_nodes=9)
-    options: dict[str, Any] = {"first": First.DEFENDER, "ko": Ko.DEFENDER, "max_problems": 4}
+    options: dict[str, Any] = {"first": First.DEFENDER, "ko": KoSide.DEFENDER, "max_problems": 4}
     for as_json in (False, True):
         solve_command.solve([folder], as_json=as_json)
         solve_command.solve([folder], **options, as_json=as_json)

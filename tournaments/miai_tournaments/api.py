@@ -12,7 +12,7 @@ from miai.errors import MiaiError
 from miai.progress import Progress
 
 if TYPE_CHECKING:
-    from miai_tournaments.compare.summary import Row
+    from miai_tournaments.compare.summary import ArmRow
     from miai_tournaments.report.report import TournamentReport
 
 
@@ -76,7 +76,7 @@ def run_tournament(
 
 def run_comparison(
     config: str | Path, folder: str | Path, *, show: Callable[[str], None] | None = None
-) -> list[Row]:
+) -> list[ArmRow]:
     """Compare searches over beliefs in a folder and return the rows of the table.
 
     Where the folder holds the same comparison already, it is extended and continued, as by

@@ -83,7 +83,7 @@ def add_command(
     """
     filled: dict[str, Any] = {}
 
-    class Command(TyperCommand):
+    class ModelCommand(TyperCommand):
         """The command with the options of its models, in the place of the arguments."""
 
         def get_params(self, ctx: Any) -> list[Any]:
@@ -109,7 +109,7 @@ def add_command(
     run.__signature__ = _plain_signature(function, models)  # type: ignore[attr-defined]
     run.__annotations__ = {}
     del run.__wrapped__
-    group.command(name, cls=Command)(run)
+    group.command(name, cls=ModelCommand)(run)
 
 
 def _plain_signature(

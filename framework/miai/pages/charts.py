@@ -207,14 +207,11 @@ Span = tuple[float, float]
 
 
 class Mark(Protocol):
-    """Something that a panel shows.
-
-    Attributes:
-      label: its name in the legend; empty for none.
-    """
+    """Something that a panel shows."""
 
     @property
-    def label(self) -> str: ...  # noqa: D102 - an attribute, described above
+    def label(self) -> str:
+        """Its name in the legend; empty for none."""
 
     def values(self) -> tuple[Sequence[float], Sequence[float]]:
         """Return the values of x and of y for which the axes must have room."""

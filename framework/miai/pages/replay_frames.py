@@ -41,7 +41,7 @@ _MOST_COMPARED = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Worlds:
+class ShownBelief:
     """A belief at one moment.
 
     Attributes:
@@ -68,7 +68,7 @@ class BeliefFollower:
         self._belief: Any = _belief(game, player, self._limit)
         self._lost = ""
         self._spent = 0.0
-        self._last: Worlds | None = None
+        self._last: ShownBelief | None = None
 
     def observe(self, observation: Observation) -> None:
         """Update the belief with an observation."""
@@ -88,19 +88,21 @@ class BeliefFollower:
         except EmptyBeliefError as error:
             self._lost = f"not followed further: {error}"
 
-    def worlds(self, renderer: Renderer, view: PlayerView, truth: State | None = None) -> Worlds:
+    def worlds(
+        self, renderer: Renderer, view: PlayerView, truth: State | None = None
+    ) -> ShownBelief:
         """Return the current belief, drawn beside the true state if it is given."""
         if self._lost:
-            return Worlds(count=None, note=self._lost)
+            return ShownBelief(count=None, note=self._lost)
         belief: BeliefState[State] = self._belief
         complete = bool(getattr(belief, "complete", True))
         if isinstance(renderer, BeliefDrawingRenderer):
             picture = renderer.svg_belief(belief, view, truth) if len(belief) else ""
-            return Worlds(count=len(belief), complete=complete, picture=picture)
+            return ShownBelief(count=len(belief), complete=complete, picture=picture)
         # Unlike a picture it does not show the truth, so it changes only with an observation.
         if self._last is None:
             certain = certain_text(map(str, belief)) if len(belief) <= _MOST_COMPARED else ""
-            self._last = Worlds(count=len(belief), complete=complete, certain=certain)
+            self._last = ShownBelief(count=len(belief), complete=complete, certain=certain)
         return self._last
 
 
@@ -145,7 +147,7 @@ class View:
     name: str
     text: str = ""
     picture: str = ""
-    worlds: Worlds | None = None
+    worlds: ShownBelief | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

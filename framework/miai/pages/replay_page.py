@@ -27,8 +27,8 @@ from miai.pages.replay_frames import (
     Candidate,
     Frame,
     ReplayDecision,
+    ShownBelief,
     View,
-    Worlds,
     decision_of,
     definitions,
     frames_of,
@@ -456,7 +456,7 @@ def _drawn(picture: str, lines: str, *, label: str) -> Markup:
     return tag("pre", printable_block(lines), tabindex="0")
 
 
-def _worlds(worlds: Worlds) -> Markup:
+def _worlds(worlds: ShownBelief) -> Markup:
     if worlds.count is None:
         return tag("p", "Belief: ", text(worlds.note, 200), class_="worlds")
     size = f"{worlds.count:,} possible world{'' if worlds.count == 1 else 's'}"

@@ -184,7 +184,7 @@ def _name(method: Callable[..., Any]) -> str:
     return getattr(method, "__qualname__", repr(method))
 
 
-Kind = Literal["evaluator", "search"]
+Appraisal = Literal["evaluator", "search"]
 
 
 class Appraiser:
@@ -196,7 +196,7 @@ class Appraiser:
     """
 
     def __init__(
-        self, game: Game, kind: Kind, name: str, values: Mapping[str, Any], *, where: str = ""
+        self, game: Game, kind: Appraisal, name: str, values: Mapping[str, Any], *, where: str = ""
     ) -> None:
         from miai.plugins.loader import registry
 
@@ -231,7 +231,7 @@ class Appraiser:
             self._search.close()
 
 
-def require_suitable_game(game: Game, kind: Kind, name: str) -> None:
+def require_suitable_game(game: Game, kind: Appraisal, name: str) -> None:
     """Check that the component can compute a first player's advantage in the game.
 
     Raises `UnsuitableGameError` or `HiddenInformationError`.

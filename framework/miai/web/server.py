@@ -247,7 +247,7 @@ class Sparingly(logging.Filter):
         return True
 
 
-class Connection(H11Protocol):
+class HttpConnection(H11Protocol):
     """A connection that gives way: to silence, and to newer ones where there are too many."""
 
     since: float  # when it was made, or its last request was answered, on the loop's clock
@@ -259,8 +259,8 @@ class Connection(H11Protocol):
         # Half of the files: where they run out, nobody gets in.
         files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         if len(self.connections) > min(max(files // 2, 0) or _MOST_CONNECTIONS, _MOST_CONNECTIONS):
-            others = [c for c in self.connections if isinstance(c, Connection) and c is not self]
-            oldest = min(others, key=lambda each: (each.serves, each.since))
+            rest = [c for c in self.connections if isinstance(c, HttpConnection) and c is not self]
+            oldest = min(rest, key=lambda each: (each.serves, each.since))
             self.connections.discard(oldest)
             oldest.transport.abort()
 
@@ -282,7 +282,7 @@ class Server(uvicorn.Server):
     def __init__(self, app: Starlette, address: str = "", *, open_browser: bool = False) -> None:
         config = uvicorn.Config(
             app,
-            http=Connection,
+            http=HttpConnection,
             ws="none",
             log_config=None,
             access_log=False,
@@ -299,7 +299,7 @@ class Server(uvicorn.Server):
         if counter % 10 == 0:
             latest = asyncio.get_running_loop().time() - HEADER_SECONDS
             for each in list(self.server_state.connections):
-                if isinstance(each, Connection) and not each.serves and each.since < latest:
+                if isinstance(each, HttpConnection) and not each.serves and each.since < latest:
                     each.transport.abort()
         return await super().on_tick(counter)
 

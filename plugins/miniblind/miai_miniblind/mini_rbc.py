@@ -475,7 +475,7 @@ class MiniRbc(Game):
         return state
 
 
-Phase: TypeAlias = Literal["start", "sense", "move", "answer", "over"]
+TurnPhase: TypeAlias = Literal["start", "sense", "move", "answer", "over"]
 """Chance acts in ``start``, Black in ``answer``, nobody when the game is ``over``."""
 
 _OTHER_ACTORS: Final = {"start": Player.CHANCE, "answer": 1, "over": Player.TERMINAL}
@@ -493,7 +493,7 @@ class MiniRbcState(State):
 
     def __init__(self, game: MiniRbc) -> None:
         super().__init__(game)
-        self._phase: Phase = "start"
+        self._phase: TurnPhase = "start"
         self._words: tuple[str, ...] = ()  # the information state of White
         self._revealed: Mapping[str, Json] = {}  # by the last action, to both players
         self._value: float | None = None  # of the finished game, to White

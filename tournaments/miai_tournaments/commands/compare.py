@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from miai_tournaments.compare.config import Comparison
     from miai_tournaments.compare.results import ComparisonInfo
-    from miai_tournaments.compare.summary import Row, Searches
+    from miai_tournaments.compare.summary import ArmRow, Searches
 
 
 INTERRUPTED = 130
@@ -71,7 +71,7 @@ def _show(
     comparison: Comparison,
     folder: Path,
     info: ComparisonInfo,
-    rows: Sequence[Row],
+    rows: Sequence[ArmRow],
     searches: Searches,
     *,
     as_json: bool,

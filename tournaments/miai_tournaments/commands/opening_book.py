@@ -18,7 +18,7 @@ from miai_tournaments.store.export import write_whole
 _DRAWS = 20
 """Draws per requested opening, since some are drawn twice."""
 
-Entry = tuple[Opening, float | None]
+BookEntry = tuple[Opening, float | None]
 
 
 def book(tournament: Tournament, *, count: int) -> list[str]:
@@ -60,7 +60,7 @@ def write_book(tournament: Tournament, lines: list[str], path: Path) -> None:
     write_whole(path, "\n".join(lines) + "\n")
 
 
-def _entries(tournament: Tournament, count: int) -> Iterator[Entry]:
+def _entries(tournament: Tournament, count: int) -> Iterator[BookEntry]:
     openings, seed = tournament.openings, tournament.config.tournament.seed
     if openings.lines:
         judged = openings.judged(seed)

@@ -32,7 +32,7 @@ app = typer.Typer(
 
 Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="Config file (TOML).")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the tournament.")]
-Settings = Annotated[
+Overrides = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
@@ -48,7 +48,7 @@ def run(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder of the run (default: runs/NAME).")
     ] = None,
-    settings: Settings = None,
+    settings: Overrides = None,
     *,
     overrides: RunOverrides,
     store: Annotated[
@@ -86,7 +86,7 @@ add_command(app, "resume", resume, overrides=_OVERRIDES)
 
 
 @app.command()
-def check(config: Config, settings: Settings = None) -> None:
+def check(config: Config, settings: Overrides = None) -> None:
     """Check a config: start every player and let it play two moves."""
     from miai_tournaments.config.load import load_tournament
     from miai_tournaments.running.check import check_players
@@ -104,7 +104,7 @@ def openings(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the openings to a file.")
     ] = None,
-    settings: Settings = None,
+    settings: Overrides = None,
 ) -> None:
     """Show the openings of a config, and their values if they are balanced."""
     from miai_tournaments.commands import opening_book as book_command

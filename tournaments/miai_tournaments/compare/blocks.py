@@ -135,7 +135,7 @@ class Arm:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class RootBlock:
     """A cell of the table: roots of one class of one problem, searched to one depth.
 
     Attributes:
@@ -198,7 +198,9 @@ def game_name(cell: CellSection) -> str:
     return re.sub(r"[^\w.+-]", "_", "-".join(parts))[:_LONGEST_NAME]
 
 
-def blocks_of(config: ComparisonConfig, parameters: Mapping[str, Mapping[str, Any]]) -> list[Block]:
+def blocks_of(
+    config: ComparisonConfig, parameters: Mapping[str, Mapping[str, Any]]
+) -> list[RootBlock]:
     """Return the blocks of a config, in its order.
 
     Args:
@@ -212,7 +214,7 @@ def blocks_of(config: ComparisonConfig, parameters: Mapping[str, Mapping[str, An
         for depth in cell.depths:
             for kind in cell.classes:
                 blocks.append(
-                    Block(
+                    RootBlock(
                         game=game_name(cell),
                         problem=cell.problem,
                         given=cell.parameters,

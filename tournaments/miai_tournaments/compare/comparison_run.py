@@ -21,7 +21,7 @@ import miai
 from miai.errors import StoreError
 from miai.pages.document import counted
 from miai.progress import Progress
-from miai_tournaments.compare.blocks import Block
+from miai_tournaments.compare.blocks import RootBlock
 from miai_tournaments.compare.config import Comparison
 from miai_tournaments.compare.results import FILE_NAME, ComparisonInfo, ComparisonStore, SearchKey
 from miai_tournaments.compare.timed_searches import Arena, ArmMeasurement, Judge
@@ -192,7 +192,7 @@ class _SearchLoop:
         finally:
             progress.close()
 
-    def _search_roots(self, block: Block, seed: int, progress: Progress) -> None:
+    def _search_roots(self, block: RootBlock, seed: int, progress: Progress) -> None:
         """Do the remaining searches of the roots that a block draws with one seed."""
         keys = [key for key in block.searches() if key.seed == seed]
         if self._asked() or all(key in self._done for key in keys):
@@ -231,7 +231,7 @@ class _SearchLoop:
                     self._store.add(key, self._done[key])
                     progress.advance(f"{place}, seed {seed}", every=LINE_SECONDS)
 
-    def _arena(self, block: Block) -> Arena:
+    def _arena(self, block: RootBlock) -> Arena:
         if block.game not in self._arenas:
             self._arenas[block.game] = Arena(block, self._comparison.arms, self._comparison.source)
         return self._arenas[block.game]

@@ -25,8 +25,8 @@ from miai.plugins.loader import registry
 from miai_tournaments.compare.blocks import (
     MAX_SEARCHES,
     Arm,
-    Block,
     ComparisonConfig,
+    RootBlock,
     blocks_of,
     game_name,
 )
@@ -161,7 +161,7 @@ class Comparison:
 
     config: ComparisonConfig
     arms: Mapping[str, Arm]
-    blocks: tuple[Block, ...]
+    blocks: tuple[RootBlock, ...]
     text: str
     source: str
 
@@ -253,7 +253,7 @@ def _check_names(config: ComparisonConfig, mistakes: Mistakes) -> None:
                 mistakes.add(f"cells[{number}].arms", message)
 
 
-def _check_blocks(config: ComparisonConfig, blocks: list[Block], mistakes: Mistakes) -> None:
+def _check_blocks(config: ComparisonConfig, blocks: list[RootBlock], mistakes: Mistakes) -> None:
     """Check that blocks have unique names, and that there are not too many searches."""
     games: dict[str, tuple[int, object]] = {}
     for number, cell in enumerate(config.cells):

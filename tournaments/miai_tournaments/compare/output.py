@@ -12,7 +12,7 @@ from typing import Any
 from miai.pages.document import NONE, Block, Column, Paragraph, Table, counted, printable
 from miai_tournaments.compare.config import Comparison
 from miai_tournaments.compare.results import ComparisonInfo, Measurement
-from miai_tournaments.compare.summary import Interval, Row, Searches
+from miai_tournaments.compare.summary import ArmRow, Interval, Searches
 from miai_tournaments.report.printing import to_text
 from miai_tournaments.report.report_files import csv_text
 from miai_tournaments.store.export import write_whole
@@ -46,12 +46,12 @@ _NOTES = (
 )
 
 
-def cell_title(row: Row) -> str:
+def cell_title(row: ArmRow) -> str:
     """Return the title of a row's cell."""
     return f"{row.game}, depth {row.depth}, {row.kind} roots" + ", warm" * row.warm
 
 
-def _table(rows: Sequence[Row], baseline: str) -> Table:
+def _table(rows: Sequence[ArmRow], baseline: str) -> Table:
     first = rows[0]
     count = max(row.roots + row.incomplete for row in rows)
     title = f"{cell_title(first)}: {counted(count, 'root')}, against '{baseline}'"
@@ -61,7 +61,7 @@ def _table(rows: Sequence[Row], baseline: str) -> Table:
     return Table(title, columns, tuple(cells))
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: ArmRow) -> tuple[str, ...]:
     moves, values = row.wrong_move_rate, row.wrong_value_rate
     return (
         printable(row.arm, _NAME_WIDTH),
@@ -117,7 +117,7 @@ WIDTH = 200
 """Width of the text file, which has all columns."""
 
 
-def blocks(comparison: Comparison, rows: Sequence[Row]) -> list[Block]:
+def blocks(comparison: Comparison, rows: Sequence[ArmRow]) -> list[Block]:
     """Return a table for each cell, notes on the columns, and a line for each incomplete arm."""
     if not rows:
         return []
@@ -135,7 +135,7 @@ def blocks(comparison: Comparison, rows: Sequence[Row]) -> list[Block]:
     return [*cells, Paragraph((*_NOTES, *judged)), *remarks]
 
 
-def to_json(comparison: Comparison, info: ComparisonInfo, rows: Sequence[Row]) -> dict[str, Any]:
+def to_json(comparison: Comparison, info: ComparisonInfo, rows: Sequence[ArmRow]) -> dict[str, Any]:
     """Return the whole comparison as one JSON object."""
     section = comparison.config.comparison
     return {
@@ -160,7 +160,7 @@ def write_files(
     folder: Path,
     comparison: Comparison,
     info: ComparisonInfo,
-    rows: Sequence[Row],
+    rows: Sequence[ArmRow],
     searches: Searches,
 ) -> None:
     """Write `comparison.txt`, `comparison.json`, `rows.csv` and `searches.csv`.

@@ -29,26 +29,26 @@ from miai.pages.charts import (
 from miai_tournaments.compare.blocks import Arm
 from miai_tournaments.compare.config import Comparison
 from miai_tournaments.compare.output import cell_title
-from miai_tournaments.compare.summary import Interval, Row, wilson
+from miai_tournaments.compare.summary import ArmRow, Interval, wilson
 from miai_tournaments.store.export import write_whole
 
 MOST_PANELS = 24
 """Maximum number of panels of a figure."""
 
 T = TypeVar("T")
-Cell = tuple[str, int, str, bool]
+CellKey = tuple[str, int, str, bool]
 """Key of a cell: game, depth, class and whether searchers are warm."""
 
 
-def by_cell(rows: Iterable[Row]) -> dict[Cell, list[Row]]:
+def by_cell(rows: Iterable[ArmRow]) -> dict[CellKey, list[ArmRow]]:
     """Return the rows of each cell, in their order."""
-    cells: dict[Cell, list[Row]] = {}
+    cells: dict[CellKey, list[ArmRow]] = {}
     for row in rows:
         cells.setdefault(row.cell, []).append(row)
     return cells
 
 
-def deepest(cells: Mapping[Cell, T]) -> dict[Cell, T]:
+def deepest(cells: Mapping[CellKey, T]) -> dict[CellKey, T]:
     """Return the deepest cell of each game, class and cache."""
     depths: dict[tuple[str, str, bool], int] = {}
     for game, depth, kind, warm in cells:
@@ -56,7 +56,7 @@ def deepest(cells: Mapping[Cell, T]) -> dict[Cell, T]:
     return {cell: value for cell, value in cells.items() if depths[cell[0], *cell[2:]] == cell[1]}
 
 
-def shown(cells: Mapping[Cell, T], *, limit: int = MOST_PANELS) -> tuple[list[T], str]:
+def shown(cells: Mapping[CellKey, T], *, limit: int = MOST_PANELS) -> tuple[list[T], str]:
     """Return the cells that get a panel, and a note on those left out.
 
     If there are more cells than panels, the deepest of each game, class and cache are shown.
@@ -79,13 +79,13 @@ class PlotSeries:
     label: str
     arms: tuple[str, ...]
 
-    def of(self, rows: Sequence[Row]) -> list[Row]:
+    def of(self, rows: Sequence[ArmRow]) -> list[ArmRow]:
         """Return the rows of these arms; none unless all are present."""
         own = [row for row in rows if row.arm in self.arms]
         return own if len(own) == len(self.arms) else []
 
 
-def against_k(rows: Sequence[Row], arms: Mapping[str, Arm]) -> str | None:
+def against_k(rows: Sequence[ArmRow], arms: Mapping[str, Arm]) -> str | None:
     """Return shares of wrong values and moves against k; None if arms do not differ in k.
 
     Arms that differ in k alone make a line, in the cells that all of them have searched. Lines
@@ -114,7 +114,7 @@ def _in_rows(panels: Sequence[Plot]) -> list[Sequence[Plot]]:
     return [panels[i : i + COLUMNS] for i in range(0, len(panels), COLUMNS)]
 
 
-def _rows_of(series: Sequence[PlotSeries], rows: Sequence[Row]) -> list[Row]:
+def _rows_of(series: Sequence[PlotSeries], rows: Sequence[ArmRow]) -> list[ArmRow]:
     """Return the rows of each series in the cells that all of its arms have searched."""
     cells = by_cell(rows).values()
     return [row for group in cells for one in series for row in one.of(group)]
@@ -137,7 +137,7 @@ def series_of(arms: Mapping[str, Arm]) -> list[PlotSeries]:
 
 
 def _wrong_and_never(
-    series: Sequence[PlotSeries], rows: Sequence[Row]
+    series: Sequence[PlotSeries], rows: Sequence[ArmRow]
 ) -> tuple[list[PlotSeries], list[PlotSeries]]:
     """Split the series that have rows into those to draw and those without errors.
 
@@ -150,7 +150,7 @@ def _wrong_and_never(
     return drawn, [one for one in there if one not in drawn]
 
 
-def _k_panel(title: str, rows: Sequence[Row], series: Sequence[PlotSeries]) -> Plot:
+def _k_panel(title: str, rows: Sequence[ArmRow], series: Sequence[PlotSeries]) -> Plot:
     lines = 2 * len(series)
     spread = min(0.4, 0.1 * lines)  # octaves of k, or their bars would hide each other
     marks: list[Mark] = []
@@ -194,7 +194,7 @@ def _k_line(
     )
 
 
-def _pooled(rows: Sequence[Row]) -> list[tuple[int, int, int, int]]:
+def _pooled(rows: Sequence[ArmRow]) -> list[tuple[int, int, int, int]]:
     """Return (k, wrong values, wrong moves, judged) by growing k."""
     counts: dict[int, list[int]] = {}
     for row in rows:
@@ -205,7 +205,7 @@ def _pooled(rows: Sequence[Row]) -> list[tuple[int, int, int, int]]:
     return [(k, sums[0], sums[1], sums[2]) for k, sums in sorted(counts.items())]
 
 
-def pareto(rows: Sequence[Row], arms: Sequence[str], *, baseline: str) -> str | None:
+def pareto(rows: Sequence[ArmRow], arms: Sequence[str], *, baseline: str) -> str | None:
     """Return nodes against wrong values: a point for each arm, and the Pareto front."""
     judged = [row for row in rows if row.judged and row.speedup_nodes is not None]
     chosen, left_out = shown(by_cell(judged))
@@ -230,7 +230,7 @@ def pareto(rows: Sequence[Row], arms: Sequence[str], *, baseline: str) -> str | 
     return figure(title, _in_rows(panels), note=note + left_out)
 
 
-def _arm_point(row: Row, number: int) -> Points:
+def _arm_point(row: ArmRow, number: int) -> Points:
     """Return an arm's nodes and its share of wrong values in %."""
     rate = row.wrong_value_rate
     assert row.speedup_nodes is not None
@@ -254,12 +254,12 @@ def _front(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     return front
 
 
-def anytime(rows: Sequence[Row], arms: Sequence[str]) -> str | None:
+def anytime(rows: Sequence[ArmRow], arms: Sequence[str]) -> str | None:
     """Return the depth reached against time; None if no game was searched to two depths.
 
     A search that deepens step by step reaches a depth after the mean times of all depths up to it.
     """
-    groups: dict[tuple[str, str, bool], list[Row]] = {}
+    groups: dict[tuple[str, str, bool], list[ArmRow]] = {}
     for row in rows:
         groups.setdefault((row.game, row.kind, row.warm), []).append(row)
     panels = [
@@ -276,7 +276,7 @@ def anytime(rows: Sequence[Row], arms: Sequence[str]) -> str | None:
     return figure("Depth reached against time", _in_rows(panels[:MOST_PANELS]), note=note)
 
 
-def reached(rows: Sequence[Row]) -> list[tuple[int, Interval]]:
+def reached(rows: Sequence[ArmRow]) -> list[tuple[int, Interval]]:
     """Return the depths of one arm's rows with the time to reach each, from the least depth on.
 
     The list ends before a depth at which a search was incomplete.
@@ -293,7 +293,7 @@ def reached(rows: Sequence[Row]) -> list[tuple[int, Interval]]:
     return times
 
 
-def _anytime_panel(title: str, rows: Sequence[Row], arms: Sequence[str]) -> Plot:
+def _anytime_panel(title: str, rows: Sequence[ArmRow], arms: Sequence[str]) -> Plot:
     marks = []
     for i, name in enumerate(arms):
         points = reached([row for row in rows if row.arm == name])
@@ -317,7 +317,7 @@ def _anytime_panel(title: str, rows: Sequence[Row], arms: Sequence[str]) -> Plot
     )
 
 
-def ablation(rows: Sequence[Row], *, baseline: str) -> str | None:
+def ablation(rows: Sequence[ArmRow], *, baseline: str) -> str | None:
     """Return a bar for each cell and arm: the speed-up in nodes, with a mark for wall time."""
     chosen, left_out = shown(by_cell(rows))
     if not chosen:
@@ -329,7 +329,7 @@ def ablation(rows: Sequence[Row], *, baseline: str) -> str | None:
     return figure(title, lines, note="Whiskers: 95 % of a bootstrap over roots." + left_out)
 
 
-def _bar_panel(rows: Sequence[Row], *, named: bool) -> Plot:
+def _bar_panel(rows: Sequence[ArmRow], *, named: bool) -> Plot:
     marks = _ablation_bars(rows)
     return Plot(
         title=cell_title(rows[0]),
@@ -354,9 +354,9 @@ def _bars(found: Sequence[tuple[int, Interval]], label: str, *, bad: bool = Fals
     return [Bars(label=label, bars=bars, bad=bad)] if bars else []
 
 
-def _lines(groups: Sequence[list[Row]]) -> list[list[list[Row]]]:
+def _lines(groups: Sequence[list[ArmRow]]) -> list[list[list[ArmRow]]]:
     """Split the panels into lines with the same arms."""
-    lines: list[list[list[Row]]] = []
+    lines: list[list[list[ArmRow]]] = []
     for group in groups:
         arms = [row.arm for row in group]
         if not lines or len(lines[-1]) == COLUMNS or arms != [r.arm for r in lines[-1][0]]:
@@ -365,7 +365,7 @@ def _lines(groups: Sequence[list[Row]]) -> list[list[list[Row]]]:
     return lines
 
 
-def _ablation_bars(rows: Sequence[Row]) -> list[Mark]:
+def _ablation_bars(rows: Sequence[ArmRow]) -> list[Mark]:
     bars: dict[bool, list[tuple[int, Interval]]] = {False: [], True: []}
     walls: list[tuple[int, float]] = []
     remarks: list[Mark] = []
@@ -394,7 +394,7 @@ def _ends(found: Interval) -> tuple[float, float]:
     return low, high
 
 
-def draw_all(folder: Path, comparison: Comparison, rows: Sequence[Row]) -> list[str]:
+def draw_all(folder: Path, comparison: Comparison, rows: Sequence[ArmRow]) -> list[str]:
     """Write all plots, and return the names of the files.
 
     Plots without data are left out, such as errors against k if no two arms differ in k alone.

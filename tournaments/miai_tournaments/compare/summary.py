@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from miai.seeds import derive_seed
-from miai_tournaments.compare.blocks import Arm, Block
+from miai_tournaments.compare.blocks import Arm, RootBlock
 from miai_tournaments.compare.results import Measurement, SearchKey
 from miai_tournaments.ratings.performance import wilson_interval
 
@@ -76,7 +76,7 @@ Searches = Mapping[SearchKey, Measurement]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ArmRow:
     """One arm in one cell.
 
     Attributes:
@@ -151,8 +151,8 @@ class Row:
 
 
 def summarize(
-    blocks: Iterable[Block], arms: Mapping[str, Arm], searches: Searches, *, baseline: str
-) -> list[Row]:
+    blocks: Iterable[RootBlock], arms: Mapping[str, Arm], searches: Searches, *, baseline: str
+) -> list[ArmRow]:
     """Return a row for each arm of each block, in the order of the config, without empty ones."""
     rows = []
     for block in blocks:
@@ -163,7 +163,7 @@ def summarize(
     return rows
 
 
-def _of_arm(block: Block, arm: str, searches: Searches) -> dict[tuple[int, int], Measurement]:
+def _of_arm(block: RootBlock, arm: str, searches: Searches) -> dict[tuple[int, int], Measurement]:
     """Return the measurements of an arm by seed and number of the root."""
     names = [(seed, root) for seed in block.seeds for root in range(block.roots)]
     keys = {name: SearchKey(*block.cell, *name, arm) for name in names}
@@ -171,16 +171,16 @@ def _of_arm(block: Block, arm: str, searches: Searches) -> dict[tuple[int, int],
 
 
 def _row(
-    block: Block,
+    block: RootBlock,
     arm: Arm,
     own: Mapping[tuple[int, int], Measurement],
     base: Mapping[tuple[int, int], Measurement],
-) -> Row:
+) -> ArmRow:
     done = [m for m in own.values() if m.complete]
     pairs = [(b, m) for n, m in own.items() if m.complete and (b := base.get(n)) and b.complete]
     judged = [m for m in done if m.wrong_value is not None]
     wrong = [m for m in judged if m.wrong_value]
-    return Row(
+    return ArmRow(
         game=block.game,
         depth=block.depth,
         kind=block.kind,

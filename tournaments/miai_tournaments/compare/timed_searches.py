@@ -14,7 +14,7 @@ from miai.beliefs import BeliefResult
 from miai.beliefs.protocol import BeliefSearcher, RootedProblem, SizedRoot
 from miai.errors import ConfigError
 from miai.plain import one_line
-from miai_tournaments.compare.blocks import Arm, Block
+from miai_tournaments.compare.blocks import Arm, RootBlock
 from miai_tournaments.compare.config import make_problem, make_searcher
 from miai_tournaments.compare.results import Measurement
 
@@ -36,14 +36,14 @@ class Arena:
       source: the config file, for messages.
     """
 
-    def __init__(self, block: Block, arms: Mapping[str, Arm], source: str) -> None:
+    def __init__(self, block: RootBlock, arms: Mapping[str, Arm], source: str) -> None:
         self._name, self._given = block.problem, block.given
         self._arms, self._source = arms, source
         self._problems: dict[str, RootedProblem] = {}
         self._shared: dict[str, RootedProblem] = {}
         self._warmed: set[str] = set()
 
-    def roots(self, block: Block, seed: int) -> Sequence[SizedRoot]:
+    def roots(self, block: RootBlock, seed: int) -> Sequence[SizedRoot]:
         """Return the roots of a block.
 
         Raises:
@@ -74,7 +74,7 @@ class Arena:
                 self._problems[key] = problem
             return searcher
 
-    def warm_up(self, arm: str, block: Block, root: SizedRoot) -> None:
+    def warm_up(self, arm: str, block: RootBlock, root: SizedRoot) -> None:
         """Search a root once, so that kernels are compiled before the clock runs.
 
         The problem is another one, so that what it enumerates is still to be measured.
@@ -104,7 +104,7 @@ class ArmMeasurement:
     searched again, untimed, before the next one.
     """
 
-    def __init__(self, arena: Arena, arm: str, block: Block, *, repeats: int, deepening: bool):
+    def __init__(self, arena: Arena, arm: str, block: RootBlock, *, repeats: int, deepening: bool):
         self._arena, self._arm, self._block = arena, arm, block
         self._repeats, self._deepening = repeats, deepening
         self._skipped: list[SizedRoot] = []
@@ -186,7 +186,7 @@ class Judge:
     """
 
     def __init__(
-        self, arena: Arena, arm: str, block: Block, root: SizedRoot, truth: Measurement | None
+        self, arena: Arena, arm: str, block: RootBlock, root: SizedRoot, truth: Measurement | None
     ) -> None:
         self._arena, self._arm, self._block, self._root = arena, arm, block, root
         self._value = truth.value if truth is not None and truth.complete else None

@@ -9,7 +9,7 @@ from typing import Any
 from miai.errors import ConfigError
 from miai.game import Game
 from miai.plugins.loader import registry
-from miai.search.evaluators import Appraiser, Kind, refuse_seconds, require_suitable_game
+from miai.search.evaluators import Appraisal, Appraiser, refuse_seconds, require_suitable_game
 from miai.seeds import derive_seed
 from miai_tournaments.config.schema import BalanceSection
 
@@ -30,7 +30,7 @@ class Balance:
       watch: called before each valuation; may raise an exception to stop.
     """
 
-    kind: Kind
+    kind: Appraisal
     name: str
     parameters: Mapping[str, Any]
     within: float
@@ -95,7 +95,7 @@ def check_balance(section: BalanceSection, game: Game) -> Balance:
     Raises:
       MiaiError: the component does not exist, has wrong parameters or does not suit the game.
     """
-    kind: Kind = "search" if section.search is not None else "evaluator"
+    kind: Appraisal = "search" if section.search is not None else "evaluator"
     name = section.search or section.evaluator or ""
     component = registry().get(kind, name, game=game.info.name)
     filled = component.fill(section.parameters, where=_PATH)

@@ -17,7 +17,7 @@ from miai_tournaments.formats.format import Format
 from miai_tournaments.store.database import damaged
 from miai_tournaments.store.store import Store
 
-Keys = tuple[str, ...]
+KeyPath = tuple[str, ...]
 
 ABSENT = "(absent)"
 """Stands for a value that one of two configs lacks."""
@@ -89,7 +89,7 @@ def refuse_changes(
         )
 
 
-Difference = tuple[Keys, Any, Any]
+Difference = tuple[KeyPath, Any, Any]
 """The keys that lead to a value, the old value and the new one."""
 
 

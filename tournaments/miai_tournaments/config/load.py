@@ -70,11 +70,11 @@ if TYPE_CHECKING:
 SectionT = TypeVar("SectionT", bound=ConfigSection)
 
 
-Rules = Mapping[str, Mapping[str, Any]]
+AdjudicatorParameters = Mapping[str, Mapping[str, Any]]
 """Adjudicators by name, in their order, with their parameters in the config."""
 
 
-def rules_of(config: TournamentConfig) -> Rules:
+def rules_of(config: TournamentConfig) -> AdjudicatorParameters:
     """Return the rules of a config."""
     return {rule.name: rule.parameters for rule in config.adjudication.rules}
 
@@ -303,7 +303,7 @@ def _about_folder(path: Path) -> str:
     return ""
 
 
-Field = Sequence[tuple[int, PlayerRow]]
+NumberedPlayers = Sequence[tuple[int, PlayerRow]]
 """The players, each with the number of its table."""
 
 
@@ -567,7 +567,7 @@ class _ConfigCheck:
 
     def _format(
         self, config: TournamentConfig, rows: Sequence[PlayerRow], openings: Openings | None
-    ) -> tuple[Format, Field] | None:
+    ) -> tuple[Format, NumberedPlayers] | None:
         """Return the format and its players; None if something is invalid.
 
         Args:
@@ -626,9 +626,9 @@ class _ConfigCheck:
         config: TournamentConfig,
         component: Component[Format],
         parameters: Parameters,
-        field: Field,
+        field: NumberedPlayers,
         openings: Openings | None,
-    ) -> tuple[Format, Field] | None:
+    ) -> tuple[Format, NumberedPlayers] | None:
         seed = config.tournament.seed
         find_variants = getattr(component.load_factory(), "variants", lambda *_, **__: None)
         variants = find_variants(parameters, seed=seed)
@@ -671,7 +671,7 @@ def _refuse_unknown(kind: str, name: str) -> None:
         registry().get(kind, name)
 
 
-def _with_variants(field: Field, variants: Variants, game: str) -> Field:
+def _with_variants(field: NumberedPlayers, variants: Variants, game: str) -> NumberedPlayers:
     """Return the field with variants in place of a player; its name becomes their team's."""
     base = next((row for _, row in field if row.name == variants.player), None)
     if base is None:

@@ -26,7 +26,7 @@ Seatings = Literal["all", "balanced"]
 MOST_SEATINGS: Final = 24
 """Up to this number of seatings, those of four players, all are played by default."""
 
-Group = tuple[str, ...]
+PlayerGroup = tuple[str, ...]
 
 
 class SeatingParameters(Parameters):
@@ -57,8 +57,8 @@ def _all(seatings: Seatings | None, seats: int) -> bool:
 
 
 def table_orders(
-    group: Group, seatings: Seatings | None, *, seed: int, number: int
-) -> Iterator[Group]:
+    group: PlayerGroup, seatings: Seatings | None, *, seed: int, number: int
+) -> Iterator[PlayerGroup]:
     """Yield the orders of a group's blocks in a round.
 
     Args:
@@ -103,7 +103,7 @@ class GroupDraw:
         self._played: Counter[str] = Counter()
         self._met: Counter[frozenset[str]] = Counter()
 
-    def draw(self) -> Iterator[Group]:
+    def draw(self) -> Iterator[PlayerGroup]:
         """Yield the groups of the next round; the names of each are in order."""
         if self._count is None:
             yield from combinations(self._names, self._seats)
@@ -111,7 +111,7 @@ class GroupDraw:
         for _ in range(self._count):
             yield self._sample()
 
-    def _sample(self) -> Group:
+    def _sample(self) -> PlayerGroup:
         rest = list(self._names)
         self._rng.shuffle(rest)  # decides between players who are alike
         group: list[str] = []

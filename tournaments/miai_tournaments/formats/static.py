@@ -26,8 +26,8 @@ from miai_tournaments.formats.format import (
     refuse_few,
 )
 from miai_tournaments.formats.groups import (
-    Group,
     GroupDraw,
+    PlayerGroup,
     SeatingParameters,
     block_count,
     refuse_seatings,
@@ -85,7 +85,7 @@ class GroupFormat(StaticFormat):
         refuse_seatings(self._seatings, self._seats)
 
     @abstractmethod
-    def groups(self) -> Iterator[Iterable[Group]]:
+    def groups(self) -> Iterator[Iterable[PlayerGroup]]:
         """Yield the groups of each round."""
 
     @abstractmethod
@@ -94,7 +94,7 @@ class GroupFormat(StaticFormat):
 
     def pairings(self) -> Iterator[Pairing]:
         """Yield the pairings, round by round."""
-        met = Counter[Group]()
+        met = Counter[PlayerGroup]()
         for number, groups in enumerate(self.groups(), start=1):
             for group in groups:
                 met[group] += 1
@@ -107,7 +107,7 @@ class GroupFormat(StaticFormat):
                         colours=self._colours,
                     )
 
-    def _orders(self, group: Group, number: int) -> Iterable[Group]:
+    def _orders(self, group: PlayerGroup, number: int) -> Iterable[PlayerGroup]:
         if self._colours != "swap":
             return (group,)
         return table_orders(group, self._seatings, seed=self._seed, number=number)
@@ -149,7 +149,7 @@ class RoundRobin(GroupFormat):
     def _draw(self) -> GroupDraw:
         return GroupDraw(self._names, self._seats, self._count, seed=self._seed)
 
-    def groups(self) -> Iterator[Iterable[Group]]:
+    def groups(self) -> Iterator[Iterable[PlayerGroup]]:
         """Yield the groups of each round."""
         draw = self._draw()
         return (draw.draw() for _ in range(self._rounds))
@@ -194,11 +194,11 @@ class Gauntlet(GroupFormat):
             )
         super().__init__(entrants, parameters, colours=parameters.colours)
 
-    def groups(self) -> Iterator[Iterable[Group]]:
+    def groups(self) -> Iterator[Iterable[PlayerGroup]]:
         """Yield the groups of each round."""
         return (self._round() for _ in range(self._rounds))
 
-    def _round(self) -> Iterator[Group]:
+    def _round(self) -> Iterator[PlayerGroup]:
         for hero in self._heroes:
             for others in combinations(self._others, self._seats - 1):
                 yield (hero, *others)

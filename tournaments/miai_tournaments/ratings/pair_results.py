@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from miai_tournaments.ratings.model import Floats, Integers, PairingCounts
 
-Game = tuple[str, str, float] | tuple[str, str, float, float]
+ScoredGame = tuple[str, str, float] | tuple[str, str, float, float]
 
 _MOST_GAMES: Final = 1e9
 
@@ -35,7 +35,7 @@ class PairResults:
     draws: Floats
 
     @classmethod
-    def from_games(cls, games: Iterable[Game], *, players: Sequence[str] = ()) -> PairResults:
+    def from_games(cls, games: Iterable[ScoredGame], *, players: Sequence[str] = ()) -> PairResults:
         """Return the results of games ``(first, second, score)`` or with a count as fourth.
 
         Args:

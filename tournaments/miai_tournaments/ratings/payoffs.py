@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from miai.errors import ConfigError
 from miai_tournaments.ratings.model import Floats, check_range
 from miai_tournaments.ratings.sequential import (
+    Hypothesis,
     SequentialTest,
-    Verdict,
     check_errors,
     curve_points,
     finite_or_none,
@@ -190,7 +190,7 @@ class PayoffTestState:
     against_h1: float
     limit_h0: float
     limit_h1: float
-    verdict: Verdict | None
+    verdict: Hypothesis | None
     pairs: int
     mean: float
 
@@ -281,7 +281,7 @@ class PayoffTest(SequentialTest):
         reached = np.flatnonzero((evidence >= limits).any(axis=1))
         count = int(reached[0]) + 1 if reached.size else len(pairs)
         last = evidence[count - 1] if count else np.zeros(2)
-        verdict: Verdict | None = None
+        verdict: Hypothesis | None = None
         if reached.size:
             # Both may be reached at one pair; the one that is further beyond its limit counts.
             verdict = "H1" if last[0] - limits[0] >= last[1] - limits[1] else "H0"

@@ -12,7 +12,7 @@ from typing import Final
 
 from miai_tournaments.ratings.ratings import Z95
 
-Row = tuple[str, float]
+OpeningScore = tuple[str, float]
 """Opening, and the first player's score: 0, 0.5 or 1."""
 
 _SCORES: Final = (1.0, 0.5, 0.0)
@@ -58,7 +58,7 @@ def wilson_interval(points: float, games: float) -> tuple[float, float]:
     return low, 1.0 if points == games else min(1.0, middle + half)
 
 
-def measure_performance(rows: Iterable[Row]) -> list[PerformanceRow]:
+def measure_performance(rows: Iterable[OpeningScore]) -> list[PerformanceRow]:
     """Return the first player's results by opening, in order of appearance.
 
     Raises `ValueError` for an invalid score.

@@ -21,7 +21,7 @@ import numpy as np
 from miai.errors import ConfigError, near_matches
 from miai_tournaments.ratings import model as newton
 from miai_tournaments.ratings.model import Floats, Posterior, outcomes
-from miai_tournaments.ratings.pair_results import Game, PairResults
+from miai_tournaments.ratings.pair_results import PairResults, ScoredGame
 from miai_tournaments.ratings.plackett_luce import RankingModel
 from miai_tournaments.ratings.rankings import Rankings
 
@@ -177,7 +177,7 @@ def fit_results(
 
 
 def fit_ratings(
-    results: PairResults | Iterable[Game],
+    results: PairResults | Iterable[ScoredGame],
     *,
     anchor: str | None = None,
     anchor_elo: float = 0.0,

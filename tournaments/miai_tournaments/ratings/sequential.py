@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, Protocol
 
 from miai.errors import ConfigError
 
-Verdict = Literal["H0", "H1"]
+Hypothesis = Literal["H0", "H1"]
 
 _ERRORS: Final = (1e-6, 0.5)
 _CURVE: Final = 200
@@ -23,7 +23,7 @@ class TestState(Protocol):
     """What a test says after some pairs."""
 
     @property
-    def verdict(self) -> Verdict | None:
+    def verdict(self) -> Hypothesis | None:
         """The accepted hypothesis; None if undecided."""
 
     @property

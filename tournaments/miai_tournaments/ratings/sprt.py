@@ -36,8 +36,8 @@ from numpy.typing import NDArray
 from miai.errors import ConfigError
 from miai_tournaments.ratings.model import Floats, check_range
 from miai_tournaments.ratings.sequential import (
+    Hypothesis,
     SequentialTest,
-    Verdict,
     check_errors,
     curve_points,
     finite_or_none,
@@ -249,7 +249,7 @@ class SprtState:
     llr: float
     lower: float
     upper: float
-    verdict: Verdict | None
+    verdict: Hypothesis | None
     pairs: int
     counts: tuple[int, ...]
 
@@ -390,12 +390,11 @@ class Sprt(SequentialTest):
         return cost(self.elo0) - cost(self.elo1)
 
     def _state(self, llr: float, counts: NDArray[np.int64]) -> SprtState:
-        verdict: Verdict | None = "H1" if llr >= self.upper else "H0" if llr <= self.lower else None
         return SprtState(
             llr=llr,
             lower=self.lower,
             upper=self.upper,
-            verdict=verdict,
+            verdict="H1" if llr >= self.upper else "H0" if llr <= self.lower else None,
             pairs=int(counts.sum()),
             counts=tuple(counts.tolist()),
         )

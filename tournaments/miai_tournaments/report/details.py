@@ -24,7 +24,7 @@ from miai.render import action_text
 from miai_tournaments.config.opening_source import game_with_settings, plain_lines
 from miai_tournaments.ratings.bootstrap import Bootstrap
 from miai_tournaments.ratings.payoffs import MeanPayoff, Payoffs
-from miai_tournaments.ratings.performance import PerformanceRow, Row, measure_performance
+from miai_tournaments.ratings.performance import OpeningScore, PerformanceRow, measure_performance
 from miai_tournaments.ratings.rankings import ranks_of
 from miai_tournaments.ratings.ratings import FitValue, Ratings
 from miai_tournaments.report.standings import FORFEITS, PlayerStanding, Standings, Tally, outcome
@@ -347,7 +347,7 @@ def game_of(info: RunInfo | None) -> Game | None:
         return None
 
 
-def _performance(rows: Iterable[GameRow], name: Callable[[GameRow], str]) -> list[Row]:
+def _performance(rows: Iterable[GameRow], name: Callable[[GameRow], str]) -> list[OpeningScore]:
     """Return the games for `measure_performance`, grouped by `name`."""
     return [(name(row), (outcome(row) + 1) / 2) for row in rows]
 

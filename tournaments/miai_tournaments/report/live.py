@@ -20,7 +20,7 @@ from miai_tournaments.report.rating_tables import crosstable, results_tables
 from miai_tournaments.report.report import build_report
 from miai_tournaments.report.standings import FORFEITS, Standings, count_games
 from miai_tournaments.store.folder import is_paused, runner_of
-from miai_tournaments.store.rows import GameResult, GameRow, ScheduledGame, Status
+from miai_tournaments.store.rows import GameResult, GameRow, GameStatus, ScheduledGame
 from miai_tournaments.store.store import Store
 
 _REASON_LENGTH = 200
@@ -205,7 +205,7 @@ class RunStatus:
     folder: str
     name: str
     game: str
-    counts: Mapping[Status, int]
+    counts: Mapping[GameStatus, int]
     runner: str | None
     voids: tuple[tuple[str, int, str], ...]
     gaps: tuple[str, ...] = ()

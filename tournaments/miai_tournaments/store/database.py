@@ -75,14 +75,16 @@ class Database(Protocol):
 
     Attributes:
       path: the file in the folder that messages name.
-      address: the parameters that lead to this database again, as plain data, which the folder
-        keeps; None for a database that is a file of the folder.
     """
 
     path: Path
 
     @property
-    def address(self) -> Mapping[str, Any] | None: ...  # noqa: D102 - an attribute
+    def address(self) -> Mapping[str, Any] | None:
+        """The parameters that lead to this database again, as plain data, which the folder keeps.
+
+        None for a database that is a file of the folder.
+        """
 
     def check_new(self) -> None:
         """Raise unless a new run can be kept. Called before the players are started."""

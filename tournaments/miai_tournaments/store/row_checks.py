@@ -11,7 +11,7 @@ from zlib import crc32
 
 from pydantic import TypeAdapter, ValidationError
 
-from miai_tournaments.store.rows import NAME, GameRow, PlayerRow, RunInfo, Status
+from miai_tournaments.store.rows import NAME, GameRow, GameStatus, PlayerRow, RunInfo
 
 _INTEGER_END: Final = 2**63
 _LARGEST: Final = 1e300
@@ -172,9 +172,9 @@ def _game_values(columns: Sequence[str], cells: Sequence[Any]) -> dict[str, Any]
     return row_values("games", {name: _GAME[name] for name in columns}, cells)
 
 
-def known_status(status: Any) -> Status:
+def known_status(status: Any) -> GameStatus:
     """Return the status of a game. Raises `ValueError` if it is not one."""
-    valid: Status = checked(status, _GAME["status"], "table games", "status")
+    valid: GameStatus = checked(status, _GAME["status"], "table games", "status")
     return valid
 
 

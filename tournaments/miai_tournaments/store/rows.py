@@ -45,7 +45,7 @@ def _different(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-Status = Literal["pending", "running", "done", "void", "surplus", "missing"]
+GameStatus = Literal["pending", "running", "done", "void", "surplus", "missing"]
 """Status of a game; a surplus game is no longer needed and never counts, played or not.
 
 A missing game was scheduled, but its row is gone.
@@ -210,7 +210,7 @@ class GameRow(ScheduledGame, GameResult):
       void_reason: reason of the last of them.
     """
 
-    status: Status
+    status: GameStatus
     returns: tuple[Number, ...] = ()
     termination: Text = ""
     void_count: Whole = 0

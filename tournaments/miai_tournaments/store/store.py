@@ -37,10 +37,10 @@ from miai_tournaments.store.folder import DRAFT_FILE, has_store
 from miai_tournaments.store.rows import (
     GameResult,
     GameRow,
+    GameStatus,
     PlayerRow,
     RunInfo,
     ScheduledGame,
-    Status,
 )
 
 TABLES: Final = Path(__file__).with_name("tables.sql").read_text("utf-8")
@@ -272,9 +272,9 @@ class Store(StoreBase):
             query = "SELECT DISTINCT pair_id, opening FROM games"
             return dict(row_checks.opening(*row) for row in self._connection.query(query))
 
-    def counts(self) -> dict[Status, int]:
+    def counts(self) -> dict[GameStatus, int]:
         """Return the number of games by status, without surplus ones; missing ones if there are."""
-        counts: dict[Status, int] = {"pending": 0, "running": 0, "done": 0, "void": 0}
+        counts: dict[GameStatus, int] = {"pending": 0, "running": 0, "done": 0, "void": 0}
         missing = 0
         with self._explained():
             # Before the games, as a run that goes on may add some meanwhile.
@@ -393,11 +393,11 @@ class Store(StoreBase):
                 (reason, game_id),
             )
 
-    def _set_status(self, status: Status, where: str, arguments: Sequence[Sequence[str]]) -> None:
+    def _set_status(self, status: GameStatus, where: str, values: Sequence[Sequence[str]]) -> None:
         with self._transaction() as connection:
             connection.executemany(
                 f"UPDATE games SET status = '{status}' WHERE {where} AND status != 'done'",  # noqa: S608 - constants
-                arguments,
+                values,
             )
 
     def _rows(self, where: str, values: Sequence[str] = ()) -> list[GameRow]:

@@ -41,26 +41,23 @@ class Workload:
 
 
 class Executor(Protocol):
-    """Performs jobs within a ``with`` statement, at whose end all its processes are gone.
-
-    Attributes:
-      workers: maximum number of games that are played at once.
-      local: whether agents run on this machine, so that its processors and its isolation count.
-      capacity: maximum number of jobs that it should have at once; may change between calls.
-      running: ids of the jobs that have begun.
-    """
+    """Performs jobs within a ``with`` statement, at whose end all its processes are gone."""
 
     @property
-    def workers(self) -> int: ...  # noqa: D102 - an attribute, described above
+    def workers(self) -> int:
+        """Maximum number of games that are played at once."""
 
     @property
-    def local(self) -> bool: ...  # noqa: D102 - an attribute, described above
+    def local(self) -> bool:
+        """Whether agents run on this machine, so that its processors and its isolation count."""
 
     @property
-    def capacity(self) -> int: ...  # noqa: D102 - an attribute, described above
+    def capacity(self) -> int:
+        """Maximum number of jobs that it should have at once; may change between calls."""
 
     @property
-    def running(self) -> list[str]: ...  # noqa: D102 - an attribute, described above
+    def running(self) -> list[str]:
+        """Ids of the jobs that have begun."""
 
     def submit(self, job: GameJob) -> None:
         """Take a job."""

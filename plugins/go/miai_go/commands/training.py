@@ -27,7 +27,7 @@ OutFolder = Annotated[
     Path | None,
     typer.Option("--out", metavar="DIR", help="Folder of the run (default: runs/NAME)."),
 ]
-Settings = Annotated[
+Overrides = Annotated[
     list[str] | None,
     typer.Option(
         "--set", metavar="TABLE.KEY=VALUE", help="Override a setting of the config (repeatable)."
@@ -52,7 +52,7 @@ def add_commands(group: typer.Typer) -> None:
     add_command(group, "calibrate", calibrate, games=held_out)
 
 
-def train_sl(config: ConfigPath, out: OutFolder = None, settings: Settings = None) -> None:
+def train_sl(config: ConfigPath, out: OutFolder = None, settings: Overrides = None) -> None:
     """Train a network on moves and results of recorded games (supervised)."""
     _needs_torch()
     from miai_go.learning.training.supervised import SupervisedConfig, train_supervised
@@ -62,7 +62,7 @@ def train_sl(config: ConfigPath, out: OutFolder = None, settings: Settings = Non
     print(f"weights: {result.weights}")
 
 
-def train_rollout(config: ConfigPath, out: OutFolder = None, settings: Settings = None) -> None:
+def train_rollout(config: ConfigPath, out: OutFolder = None, settings: Overrides = None) -> None:
     """Train the rollout policy, a table of patterns, on recorded games."""
     from miai_go.learning.training.rollout_policy import RolloutConfig
     from miai_go.learning.training.rollout_policy import train_rollout as train
@@ -72,7 +72,7 @@ def train_rollout(config: ConfigPath, out: OutFolder = None, settings: Settings 
     print(f"weights: {result.weights}")
 
 
-def train_rl(config: ConfigPath, out: OutFolder = None, settings: Settings = None) -> None:
+def train_rl(config: ConfigPath, out: OutFolder = None, settings: Overrides = None) -> None:
     """Train a policy by policy gradient on games against its earlier versions."""
     _needs_torch()
     from miai_go.learning.training.reinforce import ReinforceConfig, train_by_gradient
@@ -81,7 +81,7 @@ def train_rl(config: ConfigPath, out: OutFolder = None, settings: Settings = Non
     print(f"rounds: {result.rounds}, steps: {result.steps}\nweights: {result.weights}")
 
 
-def train_value(config: ConfigPath, out: OutFolder = None, settings: Settings = None) -> None:
+def train_value(config: ConfigPath, out: OutFolder = None, settings: Overrides = None) -> None:
     """Train a value network on one position from each game of self-play."""
     _needs_torch()
     from miai_go.learning.training.value import ValueConfig
@@ -91,7 +91,7 @@ def train_value(config: ConfigPath, out: OutFolder = None, settings: Settings = 
     print(f"{result.measures.line()}\nweights: {result.weights}")
 
 
-def train_zero(config: ConfigPath, out: OutFolder = None, settings: Settings = None) -> None:
+def train_zero(config: ConfigPath, out: OutFolder = None, settings: Overrides = None) -> None:
     """Run AlphaGo Zero's loop: rounds of self-play by tree search and training on it."""
     _needs_torch()
     from miai_go.learning.training.zero import train_zero as train

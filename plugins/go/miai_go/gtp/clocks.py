@@ -21,13 +21,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal
 
 from miai_go.gtp.wire import GtpError, number, whole
 
-Kind: TypeAlias = Literal["none", "absolute", "canadian", "byoyomi", "fischer", "fischer-capped"]
+ClockKind = Literal["none", "absolute", "canadian", "byoyomi", "fischer", "fischer-capped"]
 
-_ARGUMENTS: Final[dict[Kind, int]] = {
+_ARGUMENTS: Final[dict[ClockKind, int]] = {
     "none": 0,
     "absolute": 1,
     "canadian": 3,
@@ -55,7 +55,7 @@ class TimeSettings:
       main_cap, move_cap: seconds, of fischer-capped; otherwise infinite.
     """
 
-    kind: Kind = "none"
+    kind: ClockKind = "none"
     main: float = 0.0
     period: float = 0.0
     stones: int = 0
@@ -75,7 +75,7 @@ def plain_settings(words: Sequence[str]) -> TimeSettings:
     return TimeSettings("canadian", main, period, stones)
 
 
-def named_settings(words: Sequence[str], kinds: Sequence[Kind] = KINDS) -> TimeSettings:
+def named_settings(words: Sequence[str], kinds: Sequence[ClockKind] = KINDS) -> TimeSettings:
     """Return the settings of ``kgs-time_settings`` or ``kata-time_settings``. Raises `GtpError`."""
     kind = next((k for k in kinds if words and words[0].lower() == k), None)
     if kind is None:

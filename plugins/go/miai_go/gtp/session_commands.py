@@ -64,8 +64,8 @@ from miai_go.rules.game import Phase
 from miai_go.rules.game_parameters import MIN_HANDICAP, fixed_handicap, max_fixed_handicap
 from miai_go.rules.scoring import result_text, without_dead
 
-Words: TypeAlias = tuple[str, ...]
-Handler: TypeAlias = Callable[[Session, Words], str]
+Arguments: TypeAlias = tuple[str, ...]
+Handler: TypeAlias = Callable[[Session, Arguments], str]
 """Returns the response to a command with these arguments. Raises `MiaiError` to refuse it."""
 
 Streamer: TypeAlias = Callable[[Session, Command], None]
@@ -88,7 +88,7 @@ def _command(
     limit = at_least if at_most is None else at_most
 
     def register(handler: Handler) -> Handler:
-        def checked(session: Session, words: Words) -> str:
+        def checked(session: Session, words: Arguments) -> str:
             if limit and not at_least <= len(words) <= limit:
                 raise GtpError("syntax error: wrong number of arguments")
             return handler(session, words)
@@ -127,24 +127,24 @@ COMMANDS.update({name: _reporter(report) for name, report in _REPORTS.items()})
 
 
 @_command("version")
-def _version(session: Session, words: Words) -> str:
+def _version(session: Session, words: Arguments) -> str:
     version = session.player.agent.version
     return f"{__version__} ({version})" if version else __version__
 
 
 @_command("known_command", at_least=1)
-def _known_command(session: Session, words: Words) -> str:
+def _known_command(session: Session, words: Arguments) -> str:
     return "true" if words[0] in COMMANDS or words[0] in STREAMING else "false"
 
 
 @_command("quit")
-def _quit(session: Session, words: Words) -> str:
+def _quit(session: Session, words: Arguments) -> str:
     session.ended = True
     return ""
 
 
 @_command("gomill-describe_engine")
-def _describe(session: Session, words: Words) -> str:
+def _describe(session: Session, words: Arguments) -> str:
     agent = session.player.agent
     parameters = " ".join(f"{name}={value}" for name, value in agent.settings.items())
     return one_line(f"miai {session.agent} {parameters}")
@@ -154,7 +154,7 @@ def _describe(session: Session, words: Words) -> str:
 
 
 @_command("boardsize", at_least=1, at_most=2)
-def _boardsize(session: Session, words: Words) -> str:
+def _boardsize(session: Session, words: Arguments) -> str:
     size = whole(words[0], "size")
     if words[1:] not in ((), words[:1]) or not 1 <= size <= MAX_SIZE:
         raise GtpError("unacceptable size")
@@ -166,32 +166,32 @@ def _boardsize(session: Session, words: Words) -> str:
 
 
 @_command("clear_board")
-def _clear_board(session: Session, words: Words) -> str:
+def _clear_board(session: Session, words: Arguments) -> str:
     session.set_up(session.table.clear, begin=True)
     return ""
 
 
 @_command("komi", at_least=1)
-def _komi(session: Session, words: Words) -> str:
+def _komi(session: Session, words: Arguments) -> str:
     komi = number(words[0], "komi")
     session.set_up(lambda: session.table.set_komi(komi))
     return ""
 
 
 @_command("kata-set-rules")
-def _set_rules(session: Session, words: Words) -> str:
+def _set_rules(session: Session, words: Arguments) -> str:
     if not words:
         raise GtpError("syntax error: name a rule set, or give a dictionary")
     return _change_rules(session, parse_rules(" ".join(words)))
 
 
 @_command("kata-set-rule", at_least=2)
-def _set_rule(session: Session, words: Words) -> str:
+def _set_rule(session: Session, words: Arguments) -> str:
     return _change_rules(session, changed_rule(session.table.game.rules, words[0], words[1]))
 
 
 @_command("kgs-rules", at_least=1)
-def _kgs_rules(session: Session, words: Words) -> str:
+def _kgs_rules(session: Session, words: Arguments) -> str:
     if words[0].lower() not in KGS_NAMES:
         raise GtpError(f"kgs-rules takes {', '.join(KGS_NAMES)}")
     return _change_rules(session, parse_rules(KGS_NAMES[words[0].lower()]))
@@ -205,14 +205,14 @@ def _change_rules(session: Session, values: Mapping[str, Any]) -> str:
 
 
 @_command("loadsgf", at_least=1, at_most=2)
-def _loadsgf(session: Session, words: Words) -> str:
+def _loadsgf(session: Session, words: Arguments) -> str:
     before = whole(words[1], "move number") if len(words) > 1 else None
     session.set_up(lambda: load_sgf(session.table, Path(words[0]), before=before))
     return ""
 
 
 @_command("printsgf", at_most=1)
-def _printsgf(session: Session, words: Words) -> str:
+def _printsgf(session: Session, words: Arguments) -> str:
     over = session.table.state.phase == Phase.OVER
     text = table_as_sgf(session.table, result=_REPORTS["final_score"](session) if over else "")
     if not words:
@@ -230,7 +230,7 @@ def _printsgf(session: Session, words: Words) -> str:
 
 
 @_command("fixed_handicap", at_least=1)
-def _fixed_handicap(session: Session, words: Words) -> str:
+def _fixed_handicap(session: Session, words: Arguments) -> str:
     session.table.require_empty()
     try:
         points = fixed_handicap(whole(words[0], "handicap"), session.table.game.size)
@@ -240,7 +240,7 @@ def _fixed_handicap(session: Session, words: Words) -> str:
 
 
 @_command("place_free_handicap", at_least=1)
-def _place_free_handicap(session: Session, words: Words) -> str:
+def _place_free_handicap(session: Session, words: Arguments) -> str:
     session.table.require_empty()
     stones, size = whole(words[0], "handicap"), session.table.game.size
     if not MIN_HANDICAP <= stones < size * size:
@@ -251,7 +251,7 @@ def _place_free_handicap(session: Session, words: Words) -> str:
 
 
 @_command("set_free_handicap")
-def _set_free_handicap(session: Session, words: Words) -> str:
+def _set_free_handicap(session: Session, words: Arguments) -> str:
     session.table.require_empty()
     points = [point(word, session.table.game.size) for word in words]
     last = session.table.game.pass_action
@@ -269,9 +269,9 @@ def _place(session: Session, points: list[int]) -> str:
 # Time.
 
 
-def _time_command(name: str, read: Callable[[Words], TimeSettings]) -> None:
+def _time_command(name: str, read: Callable[[Arguments], TimeSettings]) -> None:
     @_command(name)
-    def set_clocks(session: Session, words: Words) -> str:
+    def set_clocks(session: Session, words: Arguments) -> str:
         settings = read(words)
         session.clocks = [SessionClock(settings), SessionClock(settings)]
         return ""
@@ -283,7 +283,7 @@ _time_command("kata-time_settings", named_settings)
 
 
 @_command("time_left", at_least=3)
-def _time_left(session: Session, words: Words) -> str:
+def _time_left(session: Session, words: Arguments) -> str:
     session.clocks[color(words[0])].set_left(*time_left(words[1:]))
     return ""
 
@@ -292,31 +292,31 @@ def _time_left(session: Session, words: Words) -> str:
 
 
 @_command("play", at_least=2)
-def _play(session: Session, words: Words) -> str:
+def _play(session: Session, words: Arguments) -> str:
     session.play(color(words[0]), point(words[1], session.table.game.size))
     return ""
 
 
 @_command("undo")
-def _undo(session: Session, words: Words) -> str:
+def _undo(session: Session, words: Arguments) -> str:
     session.table.undo()
     session.player.forget()
     return ""
 
 
 @_command("genmove", at_least=1)
-def _genmove(session: Session, words: Words) -> str:
+def _genmove(session: Session, words: Arguments) -> str:
     began, player = monotonic(), color(words[0])
     return _play_choice(session, player, _choose(session, player), began)
 
 
 @_command("reg_genmove", at_least=1)
-def _reg_genmove(session: Session, words: Words) -> str:
+def _reg_genmove(session: Session, words: Arguments) -> str:
     return vertex(_choose(session, color(words[0])).action, session.table.game.size)
 
 
 @_command("kgs-genmove_cleanup", at_least=1)
-def _genmove_cleanup(session: Session, words: Words) -> str:
+def _genmove_cleanup(session: Session, words: Arguments) -> str:
     """Answer as ``genmove``; while stones of the opponent are dead, by moves that fill no eye."""
     began, player = monotonic(), color(words[0])
     moves = _moves_that_clean_up(session, session.table.at_turn_of(player))
@@ -360,7 +360,7 @@ _TOP: Final = 5
 
 
 @_command("gomill-explain_last_move")
-def _explain(session: Session, words: Words) -> str:
+def _explain(session: Session, words: Arguments) -> str:
     if session.last is None:
         return "nothing was searched yet"
     state, result = session.last
@@ -462,7 +462,7 @@ def _forgetting(session: Session, *, foreign: bool) -> Iterator[None]:
 
 
 @_command("kata-raw-nn")
-def _raw_nn(session: Session, words: Words) -> str:
+def _raw_nn(session: Session, words: Arguments) -> str:
     oracle = session.player.oracle()
     if oracle is None:
         raise GtpError("this agent has no network")
@@ -484,7 +484,7 @@ _STATUSES: Final = ("alive", "dead", "seki", "black_territory", "white_territory
 
 
 @_command("final_status_list", at_least=1)
-def _final_status_list(session: Session, words: Words) -> str:
+def _final_status_list(session: Session, words: Arguments) -> str:
     status = words[0].lower()
     if status not in _STATUSES:
         raise GtpError(f"a status is one of {', '.join(_STATUSES)}")

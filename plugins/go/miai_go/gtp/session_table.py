@@ -86,7 +86,7 @@ class FreeState(GoState):
         other._choices = self._choices
 
 
-Move: TypeAlias = tuple[int, int]
+PlayerMove: TypeAlias = tuple[int, int]
 """A player (0: Black, 1: White) and an action."""
 
 _START_PARAMETERS: Final = (
@@ -116,7 +116,7 @@ class SessionTable:
         self._values = dict(values)
         self.game = _game(self._values)
         self._values["komi"] = self.game.rules.komi  # a handicap would change the default
-        self.moves: list[Move] = []
+        self.moves: list[PlayerMove] = []
         self.state = self._initial()
 
     # -- settings -----------------------------------------------------------------------------
@@ -157,7 +157,7 @@ class SessionTable:
         moves = [(first ^ (index % 2), action) for index, action in enumerate(actions)]
         self.restore(parameters, moves)
 
-    def restore(self, values: Mapping[str, Any], moves: list[Move]) -> None:
+    def restore(self, values: Mapping[str, Any], moves: list[PlayerMove]) -> None:
         """Set all parameters and moves. Raises `MiaiError` if one is wrong; nothing is changed."""
         # All moves are played again, for `undo` as well: captures, superko and prisoners are then
         # right by construction, and a session has few moves.

@@ -147,16 +147,16 @@ def _quietly() -> Iterator[None]:
         logger.setLevel(level)
 
 
-Games: TypeAlias = Sequence[NDArray[np.uint8]]
+SizedPlanes: TypeAlias = Sequence[NDArray[np.uint8]]
 """The planes of positions for each size of board, (n, planes, size, size)."""
 
 
-def _batches(games: Games) -> Iterator[NDArray[np.uint8]]:
+def _batches(games: SizedPlanes) -> Iterator[NDArray[np.uint8]]:
     step = _CALIBRATION_BATCH
     return (planes[i : i + step] for planes in games for i in range(0, len(planes), step))
 
 
-def _quantized(model: ModelProto, games: Games) -> ModelProto:
+def _quantized(model: ModelProto, games: SizedPlanes) -> ModelProto:
     """Return the model with int8 convolutions.
 
     Args:
@@ -208,7 +208,7 @@ def _quantized(model: ModelProto, games: Games) -> ModelProto:
         return quantised
 
 
-def _correct_biases(quantised: ModelProto, plain: ModelProto, games: Games) -> None:
+def _correct_biases(quantised: ModelProto, plain: ModelProto, games: SizedPlanes) -> None:
     """Change the biases of a quantised model so that convolutions have the right mean outputs.
 
     One after the other, each beside the corrected ones before it. Rounding the weights shifts
@@ -233,7 +233,7 @@ def _correct_biases(quantised: ModelProto, plain: ModelProto, games: Games) -> N
 
 
 def _mean_outputs(
-    model: ModelProto, names: Sequence[str], games: Games
+    model: ModelProto, names: Sequence[str], games: SizedPlanes
 ) -> dict[str, NDArray[np.float64]]:
     """Return the means of inner outputs, by channel, over all positions and points."""
     import onnxruntime

@@ -94,7 +94,7 @@ class GlobalRandomness:
             np.random.set_state(before[1])
 
 
-Window = list[tuple[int, chess.Piece | None]]
+SenseWindow = list[tuple[int, chess.Piece | None]]
 ResultT = TypeVar("ResultT")
 
 
@@ -202,7 +202,7 @@ class ReconchessAgent(Agent):
     # -- observations ---------------------------------------------------------------------------
 
     def _tell_sense(self, data: Mapping[str, Any]) -> None:
-        contents: Window = [
+        contents: SenseWindow = [
             (chess.parse_square(name), chess.Piece.from_symbol(piece) if piece else None)
             for name, piece in data["sensed"]
         ]

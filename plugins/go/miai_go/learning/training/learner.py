@@ -28,7 +28,7 @@ from miai_go.nets.encoder import Encoder
 from miai_go.nets.network import NetworkWeights, Outputs, WeightsHeader, load_weights, save_weights
 from miai_go.nets.torch_oracle import TorchOracle
 
-Column: TypeAlias = NDArray[Any] | Tensor
+Batched: TypeAlias = NDArray[Any] | Tensor
 """A value for each position of a lesson: an array, or a tensor on any device."""
 
 
@@ -51,14 +51,14 @@ class Lesson:
       score: winning margin in points, float32 of shape (n,).
     """
 
-    planes: Column
-    action: Column | None = None
-    policy: Column | None = None
-    allowed: Column | None = None
-    weight: Column | None = None
-    value: Column | None = None
-    ownership: Column | None = None
-    score: Column | None = None
+    planes: Batched
+    action: Batched | None = None
+    policy: Batched | None = None
+    allowed: Batched | None = None
+    weight: Batched | None = None
+    value: Batched | None = None
+    ownership: Batched | None = None
+    score: Batched | None = None
 
 
 # Not minus infinity: its logarithm times a target of 0 would be nan.
@@ -164,7 +164,7 @@ class Learner:
         limit = 60 * self._run.minutes
         return self.seconds / limit if limit else 0.0
 
-    def answers(self, planes: Column) -> Outputs:
+    def answers(self, planes: Batched) -> Outputs:
         """Return the network's outputs, without gradients, in fp32, on the CPU."""
         self.network.eval()
         with torch.inference_mode():
@@ -279,7 +279,7 @@ class Learner:
         share = settings.last_rate + (1 - settings.last_rate) * (1 + math.cos(math.pi * done)) / 2
         return settings.rate * share
 
-    def _input(self, planes: Column) -> Tensor:
+    def _input(self, planes: Batched) -> Tensor:
         tensor = self._tensor(planes).float() * self._scales
         return tensor.contiguous(memory_format=torch.channels_last)
 
@@ -325,7 +325,7 @@ class Learner:
             return losses.mean()
         return (losses * self._tensor(lesson.weight)).mean()
 
-    def _tensor(self, column: Column) -> Tensor:
+    def _tensor(self, column: Batched) -> Tensor:
         if not isinstance(column, Tensor):
             column = torch.from_numpy(np.ascontiguousarray(column))
         return column.to(self._device)

@@ -24,7 +24,7 @@ from miai_go.shipped import find_weights
 
 Answering = Callable[[NDArray[np.uint8]], "Outputs | Answers"]
 """A network as a function of planes, uint8 of shape (n, planes, size, size)."""
-Row = dict[str, float | int | str]
+MeasureRow = dict[str, float | int | str]
 
 _BATCH: Final = 512
 _TOP: Final = 5
@@ -62,7 +62,7 @@ class Measures(ABC):
         names = [field.name for field in fields(cls)]
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
-    def rows(self, name: str, parts: Iterable[tuple[Any, NDArray[np.bool_]]]) -> list[Row]:
+    def rows(self, name: str, parts: Iterable[tuple[Any, NDArray[np.bool_]]]) -> list[MeasureRow]:
         """Return a row of figures for each part that has positions.
 
         Args:
@@ -128,7 +128,7 @@ class GameMeasures(Measures):
             return {}
         return {board_names(size): self.only(self.size == size) for size in sizes}
 
-    def by_ply(self) -> list[Row]:
+    def by_ply(self) -> list[MeasureRow]:
         """Return the figures for every ten move numbers."""
         firsts = range(0, int(self.ply.max(initial=-1)) + 1, PLIES_PER_ROW)
         return self.rows(

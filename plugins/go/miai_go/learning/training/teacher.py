@@ -15,7 +15,7 @@ from torch.nn import functional
 from miai.errors import WeightsError
 from miai.parameters import StrictModel, parameter
 from miai_go.learning.training.config_sections import TrainingRunSection
-from miai_go.learning.training.learner import Column, Lesson
+from miai_go.learning.training.learner import Batched, Lesson
 from miai_go.nets.encoder import Encoders
 from miai_go.nets.network import Outputs, WeightsHeader, load_weights
 from miai_go.shipped import find_weights
@@ -92,7 +92,7 @@ class Teacher:
             given: Outputs = self._network(planes.contiguous(memory_format=torch.channels_last))
         return Outputs(*(None if answer is None else answer.float() for answer in given))
 
-    def _moves(self, lesson: Lesson, answers: Outputs) -> tuple[Column | None, Column | None]:
+    def _moves(self, lesson: Lesson, answers: Outputs) -> tuple[Batched | None, Batched | None]:
         """Return the targets of the policy, and their weights."""
         if answers.policy is None:
             return lesson.policy, lesson.weight
@@ -113,19 +113,19 @@ class Teacher:
         mixed = torch.where(aimed, torch.lerp(target, answer, self._share), answer)
         return mixed, torch.where(known > 0, known, self._share)
 
-    def _owners(self, lesson: Lesson, answers: Outputs) -> Column | None:
+    def _owners(self, lesson: Lesson, answers: Outputs) -> Batched | None:
         if answers.ownership is None or lesson.ownership is None:
             return lesson.ownership if answers.ownership is None else answers.ownership
         target = self._tensor(lesson.ownership).float()
         unknown = ~target.flatten(1).any(1)[:, None, None]
         return self._mixed(target.masked_fill(unknown, torch.nan), answers.ownership)
 
-    def _mixed(self, column: Column | None, answer: Tensor | None) -> Column | None:
+    def _mixed(self, column: Batched | None, answer: Tensor | None) -> Batched | None:
         """Return the targets, nan where unknown, with the answers' share."""
         if answer is None or column is None:
             return column if answer is None else answer
         target = self._tensor(column)
         return torch.where(target.isnan(), answer, torch.lerp(target, answer, self._share))
 
-    def _tensor(self, column: Column) -> Tensor:
+    def _tensor(self, column: Batched) -> Tensor:
         return torch.as_tensor(column).to(self._device)

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from miai.cli.options import Options, add_command
-from miai_go.commands.training import ConfigPath, OutFolder, Settings, print_table, train_by_config
+from miai_go.commands.training import ConfigPath, OutFolder, Overrides, print_table, train_by_config
 from miai_go.errors import require_torch
 
 if TYPE_CHECKING:
-    from miai_go.learning.training.measuring import Row
+    from miai_go.learning.training.measuring import MeasureRow
     from miai_go.tsumego.components import OrderingPlan
     from miai_go.tsumego.data.labelled_positions import LabelledPositions
     from miai_go.tsumego.data.position_sets import MakingSettings, SetCounts
@@ -118,7 +118,7 @@ def show(folder: _Set, as_json: _Json = False) -> None:
         print(f"{name:20} {value:.3f}" if isinstance(value, float) else f"{name:20} {value}")
 
 
-def train(config: ConfigPath, out: OutFolder = None, settings: Settings = None) -> None:
+def train(config: ConfigPath, out: OutFolder = None, settings: Overrides = None) -> None:
     """Train a network. Stop it with Ctrl-C; the same command resumes."""
     require_torch("training")
     from miai_go.tsumego.networks.net_training import TsumegoConfig, train_net
@@ -211,7 +211,7 @@ def quantize(
         table = quantised_table(weights, opened, bits=BITS, limit=positions or None)
         summary["table"] = table
         if not as_json:
-            rows: list[Row] = [
+            rows: list[MeasureRow] = [
                 {"bits": r["bits"], "bytes": r["size"], **r["figures"]} for r in table
             ]
             print_table("bits per weight", rows)

@@ -34,7 +34,7 @@ class First(StrEnum):
     DEFENDER = "defender"
 
 
-class Ko(StrEnum):
+class KoSide(StrEnum):
     """The ko master, who may retake every ko at once."""
 
     ATTACKER = "attacker"
@@ -49,7 +49,9 @@ FirstMover = Annotated[
     First | None,
     typer.Option("--first", help="First mover to find solving moves for (default: both)."),
 ]
-KoMaster = Annotated[Ko, typer.Option("--ko", help="Ko master, who may retake every ko at once.")]
+KoMaster = Annotated[
+    KoSide, typer.Option("--ko", help="Ko master, who may retake every ko at once.")
+]
 TimeLimit = Annotated[
     str | None,
     typer.Option(
@@ -92,7 +94,7 @@ def add_commands(group: typer.Typer) -> None:
 def solve(
     paths: ProblemFiles,
     first: FirstMover = None,
-    ko: KoMaster = Ko.ATTACKER,
+    ko: KoMaster = KoSide.ATTACKER,
     limit: TimeLimit = None,
     nodes: MaxNodes = None,
     memory: TableMemory = 256,

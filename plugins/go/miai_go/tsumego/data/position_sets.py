@@ -58,7 +58,7 @@ _AHEAD: Final = 4
 _BARREN_JOBS: Final = 400
 """Jobs of random problems without a new position after which a run fails."""
 
-Rows = dict[str, NDArray[Any]]
+PositionArrays = dict[str, NDArray[Any]]
 
 
 # -- jobs ----------------------------------------------------------------------------------------
@@ -66,7 +66,7 @@ Rows = dict[str, NDArray[Any]]
 
 def label(
     settings: MakingSettings, first: int, end: int, problems: Sequence[tuple[Any, int]] = ()
-) -> list[Rows]:
+) -> list[PositionArrays]:
     """Return the columns of each source from `first` to before `end` that gives positions.
 
     Args:
@@ -112,7 +112,7 @@ def serve_labelling(setup: Mapping[str, Any]) -> Iterator[Callable[[Mapping[str,
     ]
 
 
-def _arrays(columns: Mapping[str, list[Any]]) -> Rows:
+def _arrays(columns: Mapping[str, list[Any]]) -> PositionArrays:
     return {name: np.array(values, COLUMNS[name].dtype) for name, values in columns.items()}
 
 
@@ -178,13 +178,13 @@ class _Making:
         self._sources = problems
         self._progress = progress
         self._owners: dict[int, int] = {}
-        self._parts: list[Rows] = []
+        self._parts: list[PositionArrays] = []
         self._links: set[tuple[int, int]] = set()
         self._waiting = 0
         self._written = self._problems = self._next = self._shards = self._copies = 0
         self._resume()
 
-    def run(self, results: Iterator[tuple[int, list[Rows]]]) -> SetCounts:
+    def run(self, results: Iterator[tuple[int, list[PositionArrays]]]) -> SetCounts:
         barren = 0
         while self._written < self._wanted:
             following = next(results, None)
@@ -209,7 +209,7 @@ class _Making:
                 self._flush()
         return self._counts()
 
-    def results(self, workers: int) -> Generator[tuple[int, list[Rows]], None, None]:
+    def results(self, workers: int) -> Generator[tuple[int, list[PositionArrays]], None, None]:
         """Yield for each job in order the number of the source after it, and its columns."""
         if workers == 1:
             for job in self._jobs():
@@ -245,7 +245,7 @@ class _Making:
             yield {"first": first, "end": end, "problems": problems}
             first = end
 
-    def _add(self, part: Rows) -> None:
+    def _add(self, part: PositionArrays) -> None:
         """Add the new positions of a problem; note which problems have the others."""
         number = self._problems
         new = []

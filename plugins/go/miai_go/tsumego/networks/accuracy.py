@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from miai_go.learning.training.measuring import Answering, Measures, Row, tenths
+from miai_go.learning.training.measuring import Answering, MeasureRow, Measures, tenths
 from miai_go.tsumego.data.labelled_positions import LabelledPositions, folds_of, policy_targets
 from miai_go.tsumego.networks.net_files import WHOLE, NetHeader, load_net, packed_net
 
@@ -60,16 +60,16 @@ class LifeMeasures(Measures):
             out["move"] = float(self.solved[self.needed].mean())
         return out
 
-    def by_side(self) -> list[Row]:
+    def by_side(self) -> list[MeasureRow]:
         """Return the figures for either first mover."""
         return self.rows("first", [(name, self.side == i) for i, name in enumerate(_SIDES)])
 
-    def by_size(self) -> list[Row]:
+    def by_size(self) -> list[MeasureRow]:
         """Return the figures by the empty points of the problem's zone."""
         sizes = np.unique(self.empty).tolist()
         return self.rows("empty", [(size, self.empty == size) for size in sizes])
 
-    def calibration(self) -> list[Row]:
+    def calibration(self) -> list[MeasureRow]:
         """Return for each tenth of the predictions their mean and the share that is safe."""
         return [
             {

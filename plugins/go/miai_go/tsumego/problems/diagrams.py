@@ -14,7 +14,7 @@ from miai_go.rules.symmetry import point_tables
 from miai_go.tsumego.problem_sgf import Problem
 from miai_go.tsumego.zones import ATTACKER, DEFENDER
 
-Cell = tuple[int, int]
+Point = tuple[int, int]
 """Row, counted upwards, and column; (0, 0) is the corner, if there is one."""
 
 _MARGIN: Final = 2
@@ -40,11 +40,11 @@ class Diagram:
     """
 
     placement: Placement
-    stones: Mapping[Cell, int] = field(hash=False)
-    target: Cell
+    stones: Mapping[Point, int] = field(hash=False)
+    target: Point
 
     def place(
-        self, size: int, *, defender: int = 1, symmetry: int = 0, shift: Cell | None = None
+        self, size: int, *, defender: int = 1, symmetry: int = 0, shift: Point | None = None
     ) -> Problem:
         """Return the diagram on a board.
 
@@ -80,7 +80,7 @@ class Diagram:
             right = range(0)
         return up, right
 
-    def _checked_shift(self, size: int, shift: Cell | None) -> Cell:
+    def _checked_shift(self, size: int, shift: Point | None) -> Point:
         up, right = self.room(size)
         if not up or not right:
             raise _too_small(size)
@@ -92,11 +92,11 @@ class Diagram:
 
 
 def surround(
-    wall: Iterable[Cell],
-    space: Iterable[Cell],
+    wall: Iterable[Point],
+    space: Iterable[Point],
     *,
     placement: Placement,
-    inside: Iterable[Cell] = (),
+    inside: Iterable[Point] = (),
 ) -> Diagram:
     """Return the defender's stones and their empty points, walled in by the attacker.
 
@@ -111,7 +111,7 @@ def surround(
 
 
 def enclose(
-    cells: Iterable[Cell], *, placement: Placement, outside: int = 0, inside: Iterable[Cell] = ()
+    cells: Iterable[Point], *, placement: Placement, outside: int = 0, inside: Iterable[Point] = ()
 ) -> Diagram:
     """Return an eye space in a solid wall of the defender, itself in a solid wall of the attacker.
 
@@ -128,7 +128,7 @@ def enclose(
     return surround(wall, space | free, placement=placement, inside=inside)
 
 
-def around(cell: Cell) -> Iterator[Cell]:
+def around(cell: Point) -> Iterator[Point]:
     """Yield the eight cells around a cell."""
     for row in (-1, 0, 1):
         for column in (-1, 0, 1):
@@ -136,26 +136,26 @@ def around(cell: Cell) -> Iterator[Cell]:
                 yield cell[0] + row, cell[1] + column
 
 
-def beside(cell: Cell) -> Iterator[Cell]:
+def beside(cell: Point) -> Iterator[Point]:
     """Yield the four neighbours of a cell."""
     for row, column in ((-1, 0), (0, -1), (0, 1), (1, 0)):
         yield cell[0] + row, cell[1] + column
 
 
-def on_board(cell: Cell, placement: Placement) -> bool:
+def on_board(cell: Point, placement: Placement) -> bool:
     """Return whether a cell is on the board, as far as the placement determines that."""
     low = placement == Placement.CENTRE or cell[0] >= 0
     return low and (placement != Placement.CORNER or cell[1] >= 0)
 
 
-def rim_of(cells: set[Cell], placement: Placement) -> set[Cell]:
+def rim_of(cells: set[Point], placement: Placement) -> set[Point]:
     """Return the cells of the board around a set, diagonal ones included."""
     return {n for cell in cells for n in around(cell) if on_board(n, placement)} - cells
 
 
-def _apart(rim: set[Cell], wall: set[Cell], count: int) -> set[Cell]:
+def _apart(rim: set[Point], wall: set[Point], count: int) -> set[Point]:
     """Return `count` cells of the rim that touch the wall, far from each other."""
-    chosen: list[Cell] = []
+    chosen: list[Point] = []
     for cell in sorted(rim):
         touches = any(near in wall for near in beside(cell))
         far = all(max(abs(cell[0] - r), abs(cell[1] - c)) > _MARGIN for r, c in chosen)

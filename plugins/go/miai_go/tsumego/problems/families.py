@@ -29,9 +29,9 @@ from miai_go.rules.symmetry import turned_cells
 from miai_go.tsumego.problem_sgf import Problem
 from miai_go.tsumego.problems.canonical_keys import CanonicalForm
 from miai_go.tsumego.problems.diagrams import (
-    Cell,
     Diagram,
     Placement,
+    Point,
     beside,
     enclose,
     rim_of,
@@ -278,7 +278,7 @@ def _rows() -> Iterator[Member]:
 def _eye_spaces() -> Iterator[Member]:
     for name, shape in SHAPES.items():
         for placement in Placement:
-            seen: set[frozenset[Cell]] = set()
+            seen: set[frozenset[Point]] = set()
             for symmetry in range(SYMMETRIES):
                 cells = sorted(turned_cells(_cells(shape.cells, "*"), symmetry))
                 if frozenset(cells) in seen:
@@ -308,7 +308,7 @@ def _closed_corners() -> Iterator[Member]:
     yield Member(family, family, diagram, KO_LIVES, source)
 
 
-def _wings(drawing: Group, wings: tuple[int, int]) -> Iterator[Cell]:
+def _wings(drawing: Group, wings: tuple[int, int]) -> Iterator[Point]:
     """Yield the empty points along the edge beyond a group."""
     rows = drawing.stones.split()
     height, width = len(rows), len(rows[0])
@@ -319,12 +319,12 @@ def _wings(drawing: Group, wings: tuple[int, int]) -> Iterator[Cell]:
     yield from ((0, width + i) for i in range(wings[1]))
 
 
-def _cells(drawing: str, mark: str) -> list[Cell]:
+def _cells(drawing: str, mark: str) -> list[Point]:
     rows = drawing.split()[::-1]
     return [(r, c) for r, line in enumerate(rows) for c, m in enumerate(line) if m == mark]
 
 
-def _same_place(cells: list[Cell], placement: Placement) -> set[frozenset[Cell]]:
+def _same_place(cells: list[Point], placement: Placement) -> set[frozenset[Point]]:
     """Return the turns of a shape that are the same problem at a placement, itself included."""
     turns = {
         CENTRE: range(SYMMETRIES),

@@ -111,7 +111,7 @@ _BARREN_DRAWS: Final = 40_000
 _EASY: Final = 9
 _HALVING: Final = 1.5
 
-Progress = Callable[[int, int, int], None]
+ProgressHook = Callable[[int, int, int], None]
 """Called with the number of empty points, the number of problems and their goal."""
 
 
@@ -174,7 +174,7 @@ def make_walled(
     *,
     workers: int = 1,
     excluded: frozenset[int] = frozenset(),
-    progress: Progress = lambda *_: None,
+    progress: ProgressHook = lambda *_: None,
 ) -> list[Problem]:
     """Return the problems of a plan, by empty points.
 
@@ -208,7 +208,7 @@ def _stream(
     empty: int,
     wanted: int,
     excluded: frozenset[int],
-    progress: Progress,
+    progress: ProgressHook,
 ) -> list[Problem]:
     """Return the problems that a stream adds.
 

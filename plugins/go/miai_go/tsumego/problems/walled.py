@@ -22,7 +22,7 @@ from miai.seeds import derive_seed
 from miai_go.errors import ProblemError
 from miai_go.rules.chains import captured_stone, chain_at, liberties_of
 from miai_go.tsumego.problem_sgf import Problem
-from miai_go.tsumego.problems.diagrams import Cell, Diagram, Placement, beside, on_board, rim_of
+from miai_go.tsumego.problems.diagrams import Diagram, Placement, Point, beside, on_board, rim_of
 from miai_go.tsumego.solver.answer_keys import SolvedProblem, UnprovedError, answer, with_key
 from miai_go.tsumego.solver.solver import Status
 from miai_go.tsumego.zones import ATTACKER, DEFENDER, Zone, find_zone
@@ -57,12 +57,12 @@ class Fight:
       size, placement, shift, symmetry, defender: its place on a board; see `Diagram.place`.
     """
 
-    region: tuple[Cell, ...]
-    stones: dict[Cell, int]
-    target: Cell
+    region: tuple[Point, ...]
+    stones: dict[Point, int]
+    target: Point
     size: int
     placement: Placement
-    shift: Cell
+    shift: Point
     symmetry: int
     defender: int
 
@@ -112,7 +112,7 @@ def draw_fight(rng: Rng, empty: int) -> Fight | None:
     # Three stones, and 0.4 to 1.5 for each empty point.
     area = empty + 3 + int(empty * rng.uniform(0.4, 1.5))
     region = grown_region(rng, min(area, _MAX_AREA), placement)
-    stones = _filled(rng, region, len(region) - empty, placement)
+    stones = _fill(rng, region, len(region) - empty, placement)
     own = sorted(cell for cell, side in stones.items() if side == DEFENDER)
     wall = Diagram(placement, dict.fromkeys(rim_of(set(region), placement), ATTACKER), (0, 0))
     sizes = rng.choice(SIZES, size=len(SIZES), replace=False, p=_SIZE_SHARES).tolist()
@@ -150,11 +150,11 @@ def zone_within(problem: Problem, empty: int) -> Zone | None:
     return zone if inside and zone.empty == empty and len(liberties) > 1 else None
 
 
-def grown_region(rng: Rng, area: int, placement: Placement) -> list[Cell]:
+def grown_region(rng: Rng, area: int, placement: Placement) -> list[Point]:
     """Grow a random connected region of at most `area` cells, compact or ragged."""
     # From ragged to compact: cells are drawn by this power of their neighbours in the region.
     fat = rng.uniform(0.0, 2.5)
-    region: list[Cell] = [(0, 0)]
+    region: list[Point] = [(0, 0)]
     while len(region) < area:
         taken = set(region)
         edge = sorted({near for cell in region for near in beside(cell)} - taken)
@@ -167,12 +167,12 @@ def grown_region(rng: Rng, area: int, placement: Placement) -> list[Cell]:
     return sorted(region)
 
 
-def _fits(cells: Sequence[Cell]) -> bool:
+def _fits(cells: Sequence[Point]) -> bool:
     rows, columns = [r for r, _ in cells], [c for _, c in cells]
     return max(max(rows) - min(rows), max(columns) - min(columns)) < _MAX_EXTENT
 
 
-def _filled(rng: Rng, region: Sequence[Cell], count: int, placement: Placement) -> dict[Cell, int]:
+def _fill(rng: Rng, region: Sequence[Point], count: int, placement: Placement) -> dict[Point, int]:
     """Place `count` stones: the defender's mostly at the rim, the attacker's inside."""
     cells = set(region)
     outer = np.array(
