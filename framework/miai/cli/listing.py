@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from miai.errors import MissingExtraError, PluginLoadError, UnknownComponentError, near_matches
 from miai.plain import one_line
 from miai.plugins.loader import plugin_host
 
@@ -87,8 +88,6 @@ def list_components(
 
 def _named(components: list[Component[Any]], kind: str, name: str) -> list[Component[Any]]:
     """Return the components with a name. Raises `UnknownComponentError` if there is none."""
-    from miai.errors import UnknownComponentError, near_matches
-
     found = [component for component in components if component.name == name]
     if not found:
         known = near_matches(name, {component.name for component in components})
@@ -103,7 +102,6 @@ def _headline(component: Component[Any]) -> str:
 
 def describe(component: Component[Any]) -> dict[str, Any]:
     """Return a component as plain data, as `miai list --json` prints it."""
-    from miai.errors import MissingExtraError, PluginLoadError
     from miai.parameters import describe_parameters
 
     facts = ("kind", "name", "game", "plugin", "summary")

@@ -12,7 +12,8 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, get_type_hints
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, get_type_hints
 
 import typer
 from typer.core import TyperCommand
@@ -21,6 +22,9 @@ from miai.plugins.kinds import imported
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+ConfigPath = Annotated[Path, typer.Argument(metavar="CONFIG", help="Config file (TOML).")]
 
 _TYPES: Final = {"integer": "int", "number": "float", "boolean": "true|false", "array": "text"}
 _LOW: Final = {"minimum": "<=", "exclusiveMinimum": "<"}

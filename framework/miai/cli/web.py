@@ -75,26 +75,18 @@ def web(
     try:
         from miai.web.server import serve
     except ImportError as error:
-        missing = missing_extra(error, "miai", "miai web")
-        if missing is None:
-            raise
-        raise missing from error
+        raise missing_extra(error, "miai", "miai web") or error from None
+    # Agents inherit the environment, and must not enter.
+    token = os.environ.pop("MIAI_WEB_TOKEN", None)
+    if token_file is not None:
+        with reading(token_file, ConfigError), token_file.open(errors="replace") as file:
+            token = file.read(1000).strip()
     serve(
         games or user_data() / "web",
         host=host,
         port=port,
-        token=_token(token_file),
+        token=token,
         open_browser=open_browser,
         paths=paths or (),
         programs=programs,
     )
-
-
-def _token(file: Path | None) -> str | None:
-    """Return the secret in a file, else in the environment; None for a random one."""
-    # Agents inherit the environment, and must not enter.
-    token = os.environ.pop("MIAI_WEB_TOKEN", None)
-    if file is None:
-        return token
-    with reading(file, ConfigError), file.open(errors="replace") as lines:
-        return lines.read(1000).strip()

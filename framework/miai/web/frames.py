@@ -61,6 +61,20 @@ class SeatFrame(TypedDict):
     moves: list[Move]
 
 
+def still(text: str, *, number: int = 0, picture: str = "") -> SeatFrame:
+    """Return a frame in which nobody is to act."""
+    return {
+        "number": number,
+        "picture": picture,
+        "text": text,
+        "turn": False,
+        "news": "",
+        "hint": "",
+        "areas": [],
+        "moves": [],
+    }
+
+
 class Camera:
     """Makes the frames of one player; it knows the game, and no state.
 
@@ -120,16 +134,8 @@ class Camera:
         """Return the true position, for a game that is over or has no secrets from anybody."""
         renderer = self._renderer
         picture = renderer.svg_state(state) if isinstance(renderer, DrawingRenderer) else ""
-        return {
-            "number": state.move_number(),
-            "picture": picture,
-            "text": printable_block(self._text(state)),
-            "turn": False,
-            "news": "",
-            "hint": "",
-            "areas": [],
-            "moves": [],
-        }
+        text = printable_block(self._text(state))
+        return still(text, number=state.move_number(), picture=picture)
 
     def _text(self, state: State) -> str:
         if self._game.info.perfect_information:

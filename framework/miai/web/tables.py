@@ -42,7 +42,7 @@ from miai.process.sandbox import ProcessLimits
 from miai.record import GameRecord, MoveRecord, result_text
 from miai.record_reader import read_record
 from miai.web.analysis import Estimates, EstimateView, Thoughts, analysis_of, thoughts_of
-from miai.web.frames import Camera, SeatFrame
+from miai.web.frames import Camera, SeatFrame, still
 
 PERSON: Final = "human"
 IDLE_SECONDS: Final = 900.0
@@ -58,16 +58,7 @@ _SHORTLY = 3.0  # seconds between a frame and the referee's question, on a busy 
 _SCHEMA = "miai.table/1"
 _STILL = ".still"
 
-_NOTHING: Final[SeatFrame] = {
-    "number": 0,
-    "picture": "",
-    "text": "The position is hidden until the game is over.",
-    "turn": False,
-    "news": "",
-    "hint": "",
-    "areas": [],
-    "moves": [],
-}
+_NOTHING: Final = still("The position is hidden until the game is over.")
 
 Stage = Literal["waiting", "starting", "playing", "suspended", "over", "failed"]
 _logger = logging.getLogger("miai.web")

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from miai.cli.options import ConfigPath
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -21,11 +23,9 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 """Exit status of a comparison that was stopped."""
 
-Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="Config file (TOML).")]
-
 
 def compare(
-    config: Config,
+    config: ConfigPath,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Run folder (default: runs/NAME).")
     ] = None,

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from miai.errors import ConfigError
+
 if TYPE_CHECKING:
     from miai.pages.document import Table
     from miai_tournaments.ratings.ratings import Ratings
@@ -45,8 +47,6 @@ def rate(
 ) -> None:
     """Rate the agents of several runs in one list; agents match by name, parameters and version."""
     import json
-
-    from miai.errors import ConfigError
 
     if as_json and as_csv:
         raise ConfigError("--csv: cannot be combined with --json; choose one")
@@ -209,7 +209,6 @@ def rate_runs(
       StoreError: a store cannot be read.
       ConfigError: the runs cannot be joined (see `join_runs`), or the anchor is unknown.
     """
-    from miai.errors import ConfigError
     from miai_tournaments.commands.report import option_named
     from miai_tournaments.ratings.ratings import fit_results
     from miai_tournaments.report.joint_ratings import join_runs, read_run

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from miai.cli.options import Options, add_command
+from miai.cli.options import AsJson, ConfigPath, Options, add_command
 
 if TYPE_CHECKING:
     from miai_tournaments.config.schema import RunOverrides
@@ -30,7 +30,6 @@ app = typer.Typer(
     help="Run tournaments, follow them and report their results.", no_args_is_help=True
 )
 
-Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="Config file (TOML).")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the tournament.")]
 Overrides = Annotated[
     list[str] | None,
@@ -44,7 +43,7 @@ _OVERRIDES = Options("miai_tournaments.config.schema:RunOverrides")
 
 
 def run(
-    config: Config,
+    config: ConfigPath,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder of the run (default: runs/NAME).")
     ] = None,
@@ -86,7 +85,7 @@ add_command(app, "resume", resume, overrides=_OVERRIDES)
 
 
 @app.command()
-def check(config: Config, settings: Overrides = None) -> None:
+def check(config: ConfigPath, settings: Overrides = None) -> None:
     """Check a config: start every player and let it play two moves."""
     from miai_tournaments.config.load import load_tournament
     from miai_tournaments.running.check import check_players
@@ -96,7 +95,7 @@ def check(config: Config, settings: Overrides = None) -> None:
 
 @app.command()
 def openings(
-    config: Config,
+    config: ConfigPath,
     count: Annotated[
         int,
         typer.Option(metavar="N", min=1, max=100_000, help="Number of random openings to draw."),
@@ -120,9 +119,7 @@ def openings(
 
 
 @app.command()
-def status(
-    folder: Folder, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
-) -> None:
+def status(folder: Folder, as_json: AsJson = False) -> None:
     """Show the progress of a tournament and whether it is running."""
     import json
 
@@ -135,7 +132,7 @@ def status(
 @app.command()
 def report(
     folder: Folder,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
     anchor: Annotated[
         str | None,
         typer.Option(metavar="PLAYER", help="Player whose rating is fixed (default: the mean is)."),

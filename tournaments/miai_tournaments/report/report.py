@@ -222,11 +222,7 @@ def _count(
     *,
     games: bool,
 ) -> tuple[Standings, Sequence[GameRow]]:
-    """Return the standings of a source, and its games where they were read.
-
-    Args:
-      games: whether the games are needed; a store can be counted without.
-    """
+    """Return the standings of a source, and its games if they are needed or were read anyway."""
     if isinstance(source, Standings):
         return source, ()
     rows: Sequence[GameRow] = ()

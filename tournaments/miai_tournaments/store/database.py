@@ -81,10 +81,7 @@ class Database(Protocol):
 
     @property
     def address(self) -> Mapping[str, Any] | None:
-        """The parameters that lead to this database again, as plain data, which the folder keeps.
-
-        None for a database that is a file of the folder.
-        """
+        """Plain data that leads here again, kept in the folder; None for a file of the folder."""
 
     def check_new(self) -> None:
         """Raise unless a new run can be kept. Called before the players are started."""

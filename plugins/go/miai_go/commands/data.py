@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from miai.cli.options import Options, add_command
+from miai.cli.options import AsJson, Options, add_command
 
 if TYPE_CHECKING:
     from miai_go.learning.data.annotating import AnnotationSettings
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 _MAX_BAD: Final = 20
 """Bad files listed as text; --json lists more."""
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _GamesAShard = Annotated[int, typer.Option("--games-a-shard", min=1, help="Games per shard.")]
 
 
@@ -47,7 +46,7 @@ def add_commands(group: typer.Typer) -> None:
     group.add_typer(commands, name="data")
 
 
-def list_datasets(as_json: _Json = False) -> None:
+def list_datasets(as_json: AsJson = False) -> None:
     """List public collections of games."""
     from dataclasses import asdict
 
@@ -108,7 +107,7 @@ def import_sources(
     ],
     filters: GameFilters,
     games_a_shard: _GamesAShard = 20_000,
-    as_json: _Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Import games from SGF, or records of tournaments, into a set of memory-mapped shards.
 
@@ -235,7 +234,7 @@ def _games_for(source: Path, weights: Path) -> GoDataset:
 def show_statistics(
     source: Annotated[Path, typer.Argument(help="Shard set, or SGF files (imported into memory).")],
     size: Annotated[int, typer.Option("--size", help="Board size of SGF games.")] = 9,
-    as_json: _Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show the number of games, their lengths, komi and results.
 

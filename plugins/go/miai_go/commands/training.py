@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from miai.cli.options import Options, add_command
+from miai.cli.options import AsJson, ConfigPath, Options, add_command
 from miai.errors import ConfigError
 from miai.files import removed_if_refused
+from miai_go.errors import require_torch
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 ResultT = TypeVar("ResultT")
 
-ConfigPath = Annotated[Path, typer.Argument(metavar="CONFIG", help="Config file (TOML).")]
 OutFolder = Annotated[
     Path | None,
     typer.Option("--out", metavar="DIR", help="Folder of the run (default: runs/NAME)."),
@@ -54,7 +54,7 @@ def add_commands(group: typer.Typer) -> None:
 
 def train_sl(config: ConfigPath, out: OutFolder = None, settings: Overrides = None) -> None:
     """Train a network on moves and results of recorded games (supervised)."""
-    _needs_torch()
+    require_torch("training")
     from miai_go.learning.training.supervised import SupervisedConfig, train_supervised
 
     result = train_by_config(train_supervised, SupervisedConfig, "train sl", config, out, settings)
@@ -74,7 +74,7 @@ def train_rollout(config: ConfigPath, out: OutFolder = None, settings: Overrides
 
 def train_rl(config: ConfigPath, out: OutFolder = None, settings: Overrides = None) -> None:
     """Train a policy by policy gradient on games against its earlier versions."""
-    _needs_torch()
+    require_torch("training")
     from miai_go.learning.training.reinforce import ReinforceConfig, train_by_gradient
 
     result = train_by_config(train_by_gradient, ReinforceConfig, "train rl", config, out, settings)
@@ -83,7 +83,7 @@ def train_rl(config: ConfigPath, out: OutFolder = None, settings: Overrides = No
 
 def train_value(config: ConfigPath, out: OutFolder = None, settings: Overrides = None) -> None:
     """Train a value network on one position from each game of self-play."""
-    _needs_torch()
+    require_torch("training")
     from miai_go.learning.training.value import ValueConfig
     from miai_go.learning.training.value import train_value as train
 
@@ -93,7 +93,7 @@ def train_value(config: ConfigPath, out: OutFolder = None, settings: Overrides =
 
 def train_zero(config: ConfigPath, out: OutFolder = None, settings: Overrides = None) -> None:
     """Run AlphaGo Zero's loop: rounds of self-play by tree search and training on it."""
-    _needs_torch()
+    require_torch("training")
     from miai_go.learning.training.zero import train_zero as train
     from miai_go.learning.training.zero_config import ZeroConfig
 
@@ -105,7 +105,7 @@ def evaluate(
     weights: Annotated[str, typer.Argument(help="Weights file, or the name of shipped weights.")],
     sources: Annotated[list[Path], typer.Argument(help="Shard sets, or SGF files and folders.")],
     settings: EvaluationSettings,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure move prediction, values and their calibration on recorded games.
 
@@ -145,13 +145,13 @@ def calibrate(
     sources: Annotated[list[Path], typer.Argument(help="Shard sets, or SGF files and folders.")],
     out: Annotated[Path, typer.Option("--out", help="Weights file to write.")],
     games: SplitSettings,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Fit the values of a network to the results of games that it did not learn from.
 
     The log odds of winning are multiplied by one factor; moves and the order of values stay.
     """
-    _needs_torch()
+    require_torch("training")
     from miai_go.learning.training.calibrating import calibrate as fit
     from miai_go.nets.inference import export_beside
 
@@ -173,12 +173,6 @@ def calibrate(
     )
     if (export := export_beside(out)).exists():
         print(f"{export} is of other weights now: make it again with miai go export")
-
-
-def _needs_torch() -> None:
-    from miai_go.errors import require_torch
-
-    require_torch("training")
 
 
 def train_by_config(

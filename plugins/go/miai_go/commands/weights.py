@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
 import typer
 
-from miai.cli.options import Options, add_command
+from miai.cli.options import AsJson, Options, add_command
 from miai.errors import MissingExtraError, WeightsError
 from miai.files import sync_folder, writing
 from miai_go.errors import require_torch
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from miai_go.nets.network_parameters import ExportParameters
     from miai_go.nets.oracle import Answers
 
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _ONNX: Final = ".onnx"
 
 TOLERANCES: Final = {"fp32": 1e-4, "int8": 0.25}
@@ -39,7 +38,7 @@ def add_commands(group: typer.Typer) -> None:
     add_command(group, "export", export, parameters=parameters)
 
 
-def list_weights(as_json: _Json = False) -> None:
+def list_weights(as_json: AsJson = False) -> None:
     """List the weights that come with the distribution."""
     from miai_go.shipped import PURPOSES, shipped_names
 
@@ -66,7 +65,7 @@ def list_weights(as_json: _Json = False) -> None:
 
 def show(
     file: Annotated[str, typer.Argument(help="Weights file, .onnx included, or a shipped name.")],
-    as_json: _Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show the network of a weights file, its input and answers, and its training."""
     path = _file(file)
@@ -91,7 +90,7 @@ def checksum(
         list[str] | None,
         typer.Argument(help="Weights files or shipped names; default: all that are shipped."),
     ] = None,
-    as_json: _Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check shipped files as a whole, and others against the digests in their headers.
 
@@ -122,7 +121,7 @@ def export(
     file: Annotated[str, typer.Argument(help="Weights file or a shipped name.")],
     onnx: Annotated[Path, typer.Option("--onnx", help="File to write.")],
     parameters: ExportParameters,
-    as_json: _Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write a network as ONNX, provided that its answers are close to the network's own.
 

@@ -480,10 +480,7 @@ def continued(
 
 
 def _check_growth(name: str, known: Mapping[str, Any], filled: Mapping[str, Any]) -> None:
-    """Raise `TrainingError` if parameters change what weights with the known ones compute.
-
-    Height, pooling and heads may grow.
-    """
+    """Raise `TrainingError` if parameters differ in more than may grow: height, pooling, heads."""
     heads = Outputs._fields
     free = {"height", "pooling", *heads, *(f"{head}_parameters" for head in heads)}
     for key in sorted(filled.keys() - free):

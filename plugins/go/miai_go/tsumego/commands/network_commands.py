@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from miai.cli.options import Options, add_command
-from miai_go.commands.training import ConfigPath, OutFolder, Overrides, print_table, train_by_config
-from miai_go.errors import require_torch
+from miai.cli.options import AsJson, ConfigPath, Options, add_command
+from miai.errors import ConfigError, WeightsError
+from miai_go.commands.training import OutFolder, Overrides, print_table, train_by_config
+from miai_go.errors import DataError, ProblemError, require_torch
 
 if TYPE_CHECKING:
     from miai_go.learning.training.measuring import MeasureRow
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from miai_go.tsumego.solver.ordering_net import OrderingNet
 
 
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _Set = Annotated[Path, typer.Argument(metavar="SET", help="Folder of a position set.")]
 _EXAMPLE: Final = "configs/tsumego-net.toml"
 _LINE_SECONDS: Final = 60.0
@@ -98,7 +98,7 @@ def make(
         print(f"the problems have no more positions; {positions} were requested")
 
 
-def show(folder: _Set, as_json: _Json = False) -> None:
+def show(folder: _Set, as_json: AsJson = False) -> None:
     """Show the counts of a set."""
     from miai_go.tsumego.data.labelled_positions import LabelledPositions
 
@@ -140,7 +140,7 @@ def evaluate(
     positions: Annotated[
         int, typer.Option("--positions", min=0, help="Maximum positions per fold; 0 for all.")
     ] = 0,
-    as_json: _Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure networks on their held-out positions.
 
@@ -192,11 +192,10 @@ def quantize(
     positions: Annotated[
         int, typer.Option("--positions", min=0, help="Maximum held-out positions; 0 for all.")
     ] = 20_000,
-    as_json: _Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Quantize a network to a few bits per weight, and measure the loss of accuracy."""
     require_torch("quantize")
-    from miai.errors import WeightsError
     from miai_go.tsumego.networks.accuracy import quantised_table
     from miai_go.tsumego.networks.net_files import BITS, load_net, quantize_net
 
@@ -227,7 +226,7 @@ def quantize(
 def ordering(
     plan: OrderingPlan,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="File for the network.")],
-    as_json: _Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Train a network that predicts proof sizes, for `miai go solve --network`.
 
@@ -290,13 +289,12 @@ def predict(
     svg: Annotated[
         Path | None, typer.Option("--svg", metavar="FILE", help="Picture to write.")
     ] = None,
-    as_json: _Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Predict each block's probability to live, for both first movers, and the deciding moves.
 
     Only blocks within a safe wall are evaluated; for the others a reason is given.
     """
-    from miai.errors import ConfigError
     from miai.files import write_text, writing
     from miai_go.sgf.reading import board_of
     from miai_go.tsumego.networks.predictor import Predictor, rows_of, svg_of, text_of
@@ -318,7 +316,6 @@ def predict(
 
 def _problems(named: str) -> tuple[Problem, ...]:
     """Return the given problems to start from; none for random ones."""
-    from miai_go.errors import DataError, ProblemError
     from miai_go.tsumego.problem_sgf import problems_of, shipped_problems
 
     if named == "random":

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from miai.cli.options import Options, add_command
+from miai.cli.options import AsJson, Options, add_command
 
 if TYPE_CHECKING:
     from miai_go.tsumego.problem_sgf import Problem
@@ -39,7 +39,7 @@ def generate(
     workers: Annotated[
         int, typer.Option("--workers", min=1, max=_MAX_WORKERS, help="Number of worker processes.")
     ] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Generate problems with proved answers.
 
@@ -71,9 +71,7 @@ def generate(
     print(f"SHA-256 of the SGF {digest}; next: miai go solve {out}")
 
 
-def list_problems(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
+def list_problems(as_json: AsJson = False) -> None:
     """List the families and the shipped problems."""
     from miai_go.tsumego.problem_sgf import shipped_problems
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from miai.cli.options import AsJson
 from miai_go.errors import ProblemError
 
 if TYPE_CHECKING:
@@ -83,7 +84,6 @@ OrderingNetwork = Annotated[
         help="Network that orders the search: shipped, none or a file.",
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def add_commands(group: typer.Typer) -> None:
@@ -109,7 +109,6 @@ def solve(
     A problem is an SGF position with a mark (MA) on the block in question. Several problems get one
     line each and a summary; those that cannot be read are listed there.
     """
-    from miai_go.errors import ProblemError
     from miai_go.tsumego.solver.ordering_net import find_ordering
     from miai_go.tsumego.solver.solver import KO_MASTERS, Solver
 
@@ -120,7 +119,6 @@ def solve(
     # Read before the first search, so that a mistake in the last file shows at once.
     problems = _read_problems(paths, max_problems, single=tree is not None)
     last: tuple[Problem, Solver, ProblemReport] | None = None
-    stopped = False
     results = _Results(len(problems), as_json=as_json)
     try:
         for problem in problems:
@@ -140,11 +138,10 @@ def solve(
             results.add(problem, report)
             last = (problem, solver, report)
     except KeyboardInterrupt:
-        stopped = True
+        results.stopped = True
     finally:
         results.close()
-    results.show_summary(stopped=stopped)
-    _check_end(results.summary, len(problems), stopped=stopped)
+    results.conclude()
     if tree is not None and last is not None:
         problem, solver, report = last
         _check_solved(tree, report, sides)
@@ -154,11 +151,7 @@ def solve(
 def _read_problems(
     paths: Sequence[Path], count: int | None, *, single: bool
 ) -> list[Problem | ProblemError]:
-    """Return the first problems of files, with an error for each that cannot be read.
-
-    Raises `ProblemError` if there are none, or if not a `single` one is readable.
-    """
-    from miai_go.errors import ProblemError
+    """Return the first problems of files, with an error in place of each that is unreadable."""
     from miai_go.tsumego.problem_sgf import problems_of
 
     problems = list(islice(chain.from_iterable(map(problems_of, paths)), count))
@@ -174,8 +167,6 @@ def _read_problems(
 
 def seconds_of(text: str) -> float:
     """Return the seconds of a duration such as 10s, 500ms or 2m. Raises `ProblemError`."""
-    from miai_go.errors import ProblemError
-
     match = _DURATION.fullmatch(text.strip())
     seconds = float(match[1]) * _UNITS[match[2]] if match else 0.0
     if not seconds:
@@ -195,7 +186,8 @@ class _Results:
         from miai_go.tsumego.solver.reports import Summary
 
         self.summary: Summary = Summary()
-        self._alone = count == 1
+        self.stopped = False
+        self._count, self._alone = count, count == 1
         self._json = as_json
         self._rows: list[dict[str, Any]] = []
         self._view = make_progress("Solve problems", unit="problems", aside=as_json)
@@ -224,15 +216,20 @@ class _Results:
         """Remove the progress bar."""
         self._view.close()
 
-    def show_summary(self, *, stopped: bool) -> None:
-        """Print the summary."""
+    def conclude(self) -> None:
+        """Print the summary; raise what ends the command with an error."""
         if self._json:
             rows = {"problems": self._rows, "unreadable": self.summary.unreadable}
-            end = {"summary": self.summary.as_dict(), "interrupted": stopped}
+            end = {"summary": self.summary.as_dict(), "interrupted": self.stopped}
             print(json.dumps({**rows, **end}, indent=2))
         elif not self._alone or self.summary.unreadable:
             print("\n".join(self.summary.lines()))
         sys.stdout.flush()
+        if self.stopped:
+            done = self.summary.count + len(self.summary.unreadable)
+            raise KeyboardInterrupt(f"interrupted after {done} of {self._count} problems")
+        if not self.summary.count:
+            raise ProblemError("no problem could be read; see the errors above")
 
     def _advance(self) -> None:
         if not self._alone:
@@ -240,20 +237,7 @@ class _Results:
             self._view.refresh()
 
 
-def _check_end(summary: Summary, count: int, *, stopped: bool) -> None:
-    """Raise what ends the command with an error: an interrupt, or that nothing could be read."""
-    from miai_go.errors import ProblemError
-
-    if stopped:
-        done = summary.count + len(summary.unreadable)
-        raise KeyboardInterrupt(f"interrupted after {done} of {count} problems")
-    if not summary.count:
-        raise ProblemError("no problem could be read; see the errors above")
-
-
 def _check_solved(tree: Path, report: ProblemReport, sides: tuple[int, ...]) -> None:
-    from miai_go.errors import ProblemError
-
     if any(report.answers[side].is_safe is None for side in sides):
         raise ProblemError(
             f"{tree}: not written: there is no proof to show for an unsolved problem; raise "
@@ -276,7 +260,6 @@ def write_tree(
       ProblemError: the problem is not solved within the time, or the file cannot be written.
     """
     from miai.files import write_bytes, writing
-    from miai_go.errors import ProblemError
     from miai_go.tsumego.solver.proof_tree import proof_tree, write_proofs
 
     prover = solver.prover()
