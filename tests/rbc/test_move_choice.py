@@ -178,7 +178,8 @@ def test_waiting_is_worth_less_and_less_and_a_failed_request_a_pass() -> None:
     progress.follow(Moved(capture, NOTHING, None), passed, 1e-9)
     for known, same in ((boards, 3), (BoardSet(boards.rows[1:]), 0)):
         progress.follow(nothing, known, 1e-9)
-        expected = [[0, *before[0, 1:3], 0], [before[1, same], *before[1, 1:]]]
+        assert progress.tried(moves) == [moves[same], *moves[1:3], *moves[3 : 3 + (same == 0)]]
+        expected = [[0, *before[0, 1:3], 0], before[1]]
         assert scorer.matrix(boards.rows, moves) == pytest.approx(np.array(expected))
     after = outcomes(boards.rows, moves)
     assert (progress.adjusted(-before, boards.rows, after) == -before).all()

@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from typing import Any
 
 import pytest
@@ -30,6 +31,7 @@ from miai_rbc.rbc_parameters import START_FEN, BeliefParameters
 from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_name
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.game import RbcGame, RbcState
+from miai_rbc.rules.observations import Moved
 
 NO_CLOCK = ClockReading(control=TimeControl())
 SMALL: dict[str, dict[str, Any]] = {
@@ -215,6 +217,23 @@ def test_a_capture_that_failed_is_not_asked_for_again_where_a_pawn_wins() -> Non
     assert asked[:2] == ["b4b5", "b5b6"]
     assert "g4h5" not in asked
     assert len(asked) < 12
+
+
+@pytest.mark.parametrize("name", [*SMALL, "rbc-minimax"])
+def test_no_request_fails_twice_before_another_move_was_taken(name: str) -> None:
+    """Each turn a pawn may have come to where White's could capture it, but Black only passes."""
+    game = rbc(fen="4k3/8/8/8/pp6/1Pp5/2P5/K7 w - - 0 1", full_turn_limit=8)
+    made = miai.make_agent(name, game, **SMALL.get(name, {"depth": 1, "senses": 1}))
+    assert isinstance(made, BeliefAgent)
+    assert list(walk(game, [made, Passing(game)], 1))
+    moves = [event for event in made.belief.events if isinstance(event, Moved)]
+    failed = [
+        [event.requested for event in run if event.requested != NOTHING]
+        for nothing, run in groupby(moves, key=lambda event: event.taken == NOTHING)
+        if nothing
+    ]
+    assert any(failed)
+    assert all(len(set(run)) == len(run) for run in failed)
 
 
 @pytest.mark.parametrize(

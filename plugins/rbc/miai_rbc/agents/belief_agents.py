@@ -26,6 +26,7 @@ from miai_rbc.agents.choice import (
     CHECK,
     Choice,
     MoveSettings,
+    Progress,
     Scorer,
     Scores,
     choose_move,
@@ -89,7 +90,11 @@ def _seconds(clock: ClockReading, share: float) -> float:
 
 
 class BeliefAgent(Agent):
-    """Keeps the set of all possible boards; subclasses choose senses and moves."""
+    """Keeps the set of all possible boards; subclasses choose senses and moves.
+
+    Attributes:
+      progress: what the own moves led to, by which subclasses adjust values of moves.
+    """
 
     game: RbcGame
 
@@ -97,7 +102,7 @@ class BeliefAgent(Agent):
         super().__init__(game)
         load_beliefs()
         self.parameters = parameters
-        self._belief = RbcBelief(game, 0)
+        self._belief, self.progress = RbcBelief(game, 0), Progress()
         self._pending: list[Observation] = []
         self.draw = np.random.default_rng(0)
 
@@ -107,6 +112,7 @@ class BeliefAgent(Agent):
         self._pending.clear()
         self.draw = np.random.default_rng(seed)
         self._belief = make_belief(self.game, player, self.parameters, seed=seed)
+        self.progress = Progress()
 
     def observe(self, observation: Observation) -> None:
         """Store an observation; the belief is updated when it is needed."""
@@ -134,7 +140,9 @@ class BeliefAgent(Agent):
         return scans.best_window(bits) if len(belief) > 1 else SENSE_NOTHING
 
     def follow(self, event: Event) -> None:
-        """Called after the belief was updated by an event; here nothing."""
+        """Called after the belief was updated by an event: remember what the own moves led to."""
+        spent = self._belief.quiet / self.game.parameters.reversible_moves_limit
+        self.progress.follow(event, self._belief.boards, spent)
 
     def act(self, clock: ClockReading) -> Decision:
         """Return a sense or a request."""
@@ -213,12 +221,7 @@ class SamplingAgent(BeliefAgent):
     def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
         """Begin a game; all earlier scores are forgotten."""
         super().new_game(seed, player=player, log=log)
-        self.scorer.new_game()
-
-    def follow(self, event: Event) -> None:
-        """Remember what the own moves led to."""
-        spent = self._belief.quiet / self.game.parameters.reversible_moves_limit
-        self.scorer.progress.follow(event, self._belief.boards, spent)
+        self.scorer.new_game(self.progress)
 
     def weigh_by_value(
         self, boards: BoardSet, deadline: float | None, *, considered: int, check: float

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -42,6 +42,7 @@ CHECK: Final = 300.0
 """Centipawns that the opponent gains by an attack on our king, which may go unseen."""
 
 _MODERATE = 1000.0  # centipawns, beyond which scores are compressed
+_LEAST_KING = 1300.0  # centipawns that a king counts in endings
 _TEMPERATURE = 150.0  # centipawns by which a board is better and e times as probable
 _BLIND = 0.4  # share of the weight spread evenly, as the opponent does not see everything either
 
@@ -55,9 +56,9 @@ class MoveSettings:
       depth: plies of the engine's searches at first.
       low: weight of the low end of a move's scores; the mean has the rest.
       quantile: share of the weight that is the low end; 0: the worst board.
-      king: centipawns that a captured king counts, of either side.
+      king: centipawns that a captured king counts, of either side, with 24 pieces or more.
       capture: share of the weight on which a move must capture the king to be played without
-        comparison; 0: any board.
+        comparison; 0: any board. At least a half for a request that failed.
       top, widest: best moves of each board that become candidates, and their maximum number.
       evaluations: by which all moves are compared; None: the candidates are compared, each on all
         samples.
@@ -83,7 +84,7 @@ class Progress:
 
     A board that was possible after an own move before is worth a draw at most; so is a move without
     capture or pawn move, the nearer such moves have come to drawing the game. A request that failed
-    is worth a pass, until it cannot fail or another move was taken. An opponent who passed on three
+    is a pass, until it cannot fail or another move was taken. An opponent who passed on three
     turns may pass again, and lose a king that is attacked.
 
     Attributes:
@@ -111,6 +112,10 @@ class Progress:
             self.reached.update(row.tobytes() for row in rows)
         if spent == 0.0:  # no board from before comes back
             self.reached, self.failed = Counter(), set()
+
+    def tried(self, requests: Iterable[int]) -> list[int]:
+        """Return distinct requests in order, the pass in place of those that failed."""
+        return list(dict.fromkeys(NOTHING if m in self.failed else m for m in requests))
 
     def adjusted(self, scores: Scores, rows: Words, after: Words) -> Scores:
         """Return the scores of requests, float64 (n, requests), given the boards after them."""
@@ -152,10 +157,10 @@ class Scorer:
         self.lookups = self.hits = 0
         self._cache: dict[bytes, int] = {}
 
-    def new_game(self) -> None:
-        """Forget everything."""
+    def new_game(self, progress: Progress | None = None) -> None:
+        """Forget everything; begin with the progress of a new game."""
         self._cache.clear()
-        self.lookups, self.hits, self.progress = 0, 0, Progress()
+        self.lookups, self.hits, self.progress = 0, 0, progress or Progress()
         self.engine.new_game()
 
     def matrix(
@@ -182,7 +187,7 @@ class Scorer:
             if scores and deadline is not None and time.monotonic() >= deadline:
                 break
             part = boards[begin : begin + step]
-            after = outcomes(part, [NOTHING if m in self.progress.failed else m for m in requests])
+            after = outcomes(part, requests)
             values = self.values(after.reshape(-1, WORDS), depth=depth, deadline=deadline)
             scores.append(self.progress.adjusted(-values.reshape(after.shape[:2]), part, after))
         return np.concatenate(scores)
@@ -410,12 +415,14 @@ def choose_move(
     pool = boards if weights is not None else boards.sample(_SEARCHED_FOR_KINGS, rng)
     shares = np.ones(len(pool)) if weights is None else weights
     moves = np.array(requests, np.int32)
-    captures = np.empty(len(moves))
+    captures, failed = np.empty(len(moves)), [m in scorer.progress.failed for m in requests]
     count_king_captures(pool.rows, moves, shares, captures)
+    needed = np.where(failed, max(0.5, settings.capture), settings.capture) * shares.sum()
+    captures[captures < needed] = 0.0
     # Before anything is searched: an engine would see the capture too, on the boards it is asked
     # about only.
     best = int(np.argmax(captures))
-    if captures[best] > 0 and captures[best] >= settings.capture * shares.sum():
+    if captures[best] > 0:
         return Choice(int(moves[best]), float(WIN), len(pool), len(moves), "king")
     if settings.evaluations is None:
         sample = draw_boards(pool.rows, shares, settings.samples, rng)
@@ -431,8 +438,10 @@ def choose_move(
     checks = np.empty(len(pool), np.bool_)
     find_checks(pool.rows, checks)
     urgency = np.where(checks, settings.danger, 1.0)
-    sample = draw_boards(pool.rows, shares, _samples(pool.rows, settings), rng, urgency=urgency)
-    return Race(sample, [*requests, NOTHING], scorer, settings, deadline).run()
+    settings = _with_pieces(settings, pool.rows)
+    sample = draw_boards(pool.rows, shares, settings.samples, rng, urgency=urgency)
+    tried = scorer.progress.tried([*requests, NOTHING])
+    return Race(sample, tried, scorer, settings, deadline).run()
 
 
 def _choose_known(
@@ -458,9 +467,15 @@ def _choose_known(
     return Choice(best[place], float(values[place]), 1, moves, "known", extra)
 
 
-def _samples(rows: Words, settings: MoveSettings) -> int:
-    """Return how many boards are scored: with fewer pieces depth tells more than breadth."""
-    return max(1, settings.samples * min(24, int(_count(rows[:1])[0])) // 24)
+def _with_pieces(settings: MoveSettings, rows: Words) -> MoveSettings:
+    """Return the settings for as many pieces as there are.
+
+    With fewer of them depth tells more than breadth, and a lead of ten pawns decides almost as a
+    king does: a small risk for the king is not avoided by a certain loss.
+    """
+    pieces = min(24, int(_count(rows[:1])[0]))
+    king = min(settings.king, max(_LEAST_KING, settings.king * pieces / 24))
+    return replace(settings, samples=max(1, settings.samples * pieces // 24), king=king)
 
 
 def _most_extra(settings: MoveSettings) -> int:
@@ -569,8 +584,9 @@ def window_values(
     A window splits the sampled boards by what it would show; each part has its own best move. The
     arguments are those of `choose_move`, with the boards before the sense.
     """
-    sample = draw_boards(boards.rows, weights, _samples(boards.rows, settings), rng)
-    order, legal = _candidates(sample, scorer, settings, deadline), set(requests)
+    settings = _with_pieces(settings, boards.rows)
+    sample = draw_boards(boards.rows, weights, settings.samples, rng)
+    order, legal = _candidates(sample, scorer, settings, deadline), {*requests, NOTHING}
     candidates = [move for move in order if move in legal]
     if not candidates:
         return np.zeros(len(CENTRES))
@@ -604,7 +620,7 @@ def _candidates(
     until = None if deadline is None else now + _CANDIDATE_TIME * (deadline - now)
     best_moves = scorer.best_moves(sample.rows, settings.top, deadline=until)
     shares = sample.shares(len(best_moves))
-    return rank_candidates(best_moves, shares, settings.widest)
+    return scorer.progress.tried(rank_candidates(best_moves, shares, settings.widest))
 
 
 def rank_candidates(best_moves: Sequence[Sequence[int]], weights: Scores, widest: int) -> list[int]:

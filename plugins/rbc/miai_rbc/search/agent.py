@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from pathlib import Path
+
+import numpy as np
 
 from miai import ClockReading, Decision, Json
 from miai.beliefs.bounds import named_bounds
 from miai.beliefs.protocol import BeliefResult
 from miai.values import Evaluation
 from miai_rbc.agents.belief_agents import BeliefAgent
-from miai_rbc.agents.choice import Choice
+from miai_rbc.agents.choice import Choice, outcomes
 from miai_rbc.kernels.board import NOTHING, PAWNS
 from miai_rbc.rbc_parameters import MinimaxAgentParameters, MinimaxProblemParameters, MinimaxRules
 from miai_rbc.rules.actions import PASS, move_of
@@ -20,6 +23,7 @@ from miai_rbc.search.compiled import RbcCompiledSearch, load_compiled
 from miai_rbc.search.minimax import RbcMinimaxSearch, load_minimax
 from miai_rbc.search.problem import RbcProblem, RbcRoot
 
+_ADJUSTED = 1000  # boards on which the guarantee of a move is adjusted
 _SPARE = 0.2  # share of the time kept for what a search does between two looks at the clock
 _COUNTS = ("nodes", "leaves", "valued", "bounds_hits")
 
@@ -54,18 +58,33 @@ class RbcMinimax(BeliefAgent):
 
     def sense(self, deadline: float | None, statistics: dict[str, Json]) -> int:
         """Return the centre of the window with the best guarantee."""
-        return self._search(deadline, senses=True)[0]
+        return self._search(deadline, senses=True, barred=self.progress.failed)[0]
 
     def move(self, requests: list[int], deadline: float | None) -> Choice:
-        """Return the move with the best guarantee."""
+        """Return the move with the best guarantee, of which `Progress` takes off."""
         if not requests:
             return Choice(NOTHING, None, 0, 0, "only")
-        action, result, candidates = self._search(deadline, senses=False)
-        start = (action - PASS - 1) >> 6
-        pawn = action > PASS and bool(int(self.belief.boards.rows[0, PAWNS]) >> (start & 63) & 1)
-        value = result.value if result.depth else None
-        boards = result.statistics["boards"]
-        return Choice(move_of(action, pawn=pawn), value, boards, candidates, "minimax")
+        rows, barred = self.belief.boards.rows, self.progress.failed
+        best: Choice | None = None
+        guarantee = -np.inf
+        while True:
+            action, result, candidates = self._search(deadline, senses=False, barred=barred)
+            start = (action - PASS - 1) >> 6
+            pawn = action > PASS and bool(int(rows[0, PAWNS]) >> (start & 63) & 1)
+            request, boards = move_of(action, pawn=pawn), result.statistics["boards"]
+            if not result.depth:
+                late = Choice(request, None, boards, candidates, "minimax")
+                return best or late
+            part = rows[:_ADJUSTED]
+            scores = np.full((len(part), 1), result.value)
+            adjusted = self.progress.adjusted(scores, part, outcomes(part, [request]))
+            value = min(result.value, float(adjusted.min()))
+            if best is None or value > guarantee:
+                best, guarantee = Choice(request, value, boards, candidates, "minimax"), value
+            # The other requests guarantee no more than this one did before it was adjusted.
+            if request == NOTHING or guarantee >= result.value:
+                return best
+            barred = barred | {request}
 
     def _new_search(self, seed: int) -> Callable[[], RbcMinimaxSearch | RbcCompiledSearch]:
         """Return what gives the search of each turn: for the compiled one, always the same."""
@@ -80,10 +99,12 @@ class RbcMinimax(BeliefAgent):
         compiled = RbcCompiledSearch(problem, parameters.compiled)
         return lambda: compiled
 
-    def _search(self, deadline: float | None, *, senses: bool) -> tuple[int, BeliefResult, int]:
+    def _search(
+        self, deadline: float | None, *, senses: bool, barred: AbstractSet[int] = frozenset()
+    ) -> tuple[int, BeliefResult, int]:
         """Return the best action, the search result and the number of candidates."""
         search = self._searches()
-        root = RbcRoot(self.belief.boards, senses=senses)
+        root = RbcRoot(self.belief.boards, senses=senses, barred=barred)
         seconds = None
         if deadline is not None:
             seconds = max(0.0, (1 - _SPARE) * (deadline - time.monotonic()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
@@ -125,11 +126,13 @@ class RbcRoot:
     Attributes:
       boards: the belief: at least one board, all with the same own pieces.
       senses: whether a sense comes first; else a move.
+      barred: requests of the first move that are tried as passes.
       name: the game and turn it comes from.
     """
 
     boards: BoardSet
     senses: bool = True
+    barred: AbstractSet[int] = frozenset()
     name: str = ""
 
     def __post_init__(self) -> None:
@@ -203,7 +206,8 @@ class RbcProblem:
         rows, hashes = rows[order], hashes[order]
         rng = np.random.default_rng((self._seed, digest_of(hashes) & _64_BITS))
         drawn, searched = sample(rng, len(rows), SAMPLE), sample(rng, len(rows), room)
-        return DrawnRoot(rows[searched], Candidates(self.rules, valuer, rows[drawn], root.player))
+        candidates = Candidates(self.rules, valuer, rows[drawn], root.player, root.barred)
+        return DrawnRoot(rows[searched], candidates)
 
     def roots(self, kind: str, count: int, *, depth: int, seed: int) -> list[RbcRoot]:
         """Return the first distinct beliefs of a class; the same arguments give the same roots.
