@@ -30,6 +30,7 @@ from miai_rbc.agents.choice import (
     outcomes,
     rank_candidates,
     window_values,
+    with_pieces,
 )
 from miai_rbc.belief.scans import CENTRES
 from miai_rbc.engines.kernel import KernelEngine, KernelParameters
@@ -37,10 +38,11 @@ from miai_rbc.engines.protocol import BoardEvaluations
 from miai_rbc.kernels.bitboards import NO_MOVE, WIN, Words
 from miai_rbc.kernels.board import NOTHING
 from miai_rbc.kernels.filters import find_checks
+from miai_rbc.rbc_parameters import START_FEN
 from miai_rbc.rules.actions import move_name
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.observations import Moved, Sensed, move_of_name
-from miai_rbc.rules.rows import row_of_board
+from miai_rbc.rules.rows import row_of_board, row_of_fen
 
 MEAN: dict[str, Any] = {"low": 0.0}
 WIDE: dict[str, Any] = {"samples": 500, "top": 3, "widest": 500}
@@ -140,6 +142,15 @@ def test_a_mixture_is_made_of_the_mean_and_the_low_end(
         average = sum(score * weight for score, weight in ranked) / total
         lowest = low_end(ranked, quantile)
         assert value == pytest.approx((1 - low) * average + low * lowest, abs=1e-6)
+
+
+def test_with_few_pieces_neither_a_sure_loss_nor_a_risk_of_a_won_game_is_chosen() -> None:
+    """A queen against a fifth of the king, and three pawns more against a fifth of a loss."""
+    for sure, rest, fifth, many, few in ((-800, -60, -WIN, 0, 1), (600, 900, -500, 1, 0)):
+        table = np.array([[sure, rest]] * 4 + [[sure, fifth]], np.float64)
+        for fen, better in ((START_FEN, many), ("4k3/8/8/8/8/8/8/4K2Q w - - 0 1", few)):
+            scaled = with_pieces(MoveSettings(low=0.0, king=5000.0), row_of_fen(fen)[None])
+            assert np.argmax(combine(table, np.ones(5), scaled)) == better
 
 
 def test_boards_of_no_weight_still_have_scores() -> None:

@@ -90,11 +90,7 @@ def _seconds(clock: ClockReading, share: float) -> float:
 
 
 class BeliefAgent(Agent):
-    """Keeps the set of all possible boards; subclasses choose senses and moves.
-
-    Attributes:
-      progress: what the own moves led to, by which subclasses adjust values of moves.
-    """
+    """Keeps all possible boards and its `progress`; subclasses choose senses and moves."""
 
     game: RbcGame
 

@@ -42,6 +42,8 @@ CHECK: Final = 300.0
 """Centipawns that the opponent gains by an attack on our king, which may go unseen."""
 
 _MODERATE = 1000.0  # centipawns, beyond which scores are compressed
+_DECISIVE = 400.0  # centipawns, as in Elo's formula, when hardly a piece is left
+_UNBOUNDED = 1e9  # centipawns: all count the same
 _LEAST_KING = 1300.0  # centipawns that a king counts in endings
 _TEMPERATURE = 150.0  # centipawns by which a board is better and e times as probable
 _BLIND = 0.4  # share of the weight spread evenly, as the opponent does not see everything either
@@ -54,6 +56,7 @@ class MoveSettings:
     Attributes:
       samples: boards on which moves are scored.
       depth: plies of the engine's searches at first.
+      decisive: see `squeeze`.
       low: weight of the low end of a move's scores; the mean has the rest.
       quantile: share of the weight that is the low end; 0: the worst board.
       king: centipawns that a captured king counts, of either side, with 24 pieces or more.
@@ -69,6 +72,7 @@ class MoveSettings:
     samples: int = 50
     depth: int = MAX_DEPTH
     low: float = 1.0
+    decisive: float = _UNBOUNDED
     quantile: float = 0.0
     king: float = 2000.0
     capture: float = 0.0
@@ -257,7 +261,7 @@ def combine(scores: Scores, weights: Scores, settings: MoveSettings) -> Scores:
         all boards count the same.
       settings: shares of the mean and the low end, and what kings are worth.
     """
-    moderate = squeeze(scores, settings.king)
+    moderate = squeeze(scores, settings.king, settings.decisive)
     total = weights.sum()
     shares = weights / total if total > 0 else np.full(len(scores), 1 / len(scores))
     average = shares @ moderate
@@ -276,17 +280,19 @@ def _low_end(moderate: Scores, shares: Scores, quantile: float) -> Scores:
     return np.asarray(moderate[order, columns][rows, columns])
 
 
-def squeeze(scores: Scores, king: float = 2000.0) -> Scores:
+def squeeze(scores: Scores, king: float = 2000.0, decisive: float = _UNBOUNDED) -> Scores:
     """Return scores with the part beyond ten pawns compressed: WIN becomes `king`.
 
     Otherwise one lost board would drown all others in a mean.
 
     Args:
       scores: centipawns.
-      king: what kings count, centipawns above 1000.
+      king: what kings count, centipawns above 1000, without `decisive`.
+      decisive: centipawns that nearly win: the more there are, the less one counts.
     """
     small = np.clip(scores, -_MODERATE, _MODERATE)
-    return np.asarray(small + (scores - small) * ((king - _MODERATE) / (WIN - _MODERATE)))
+    beyond = (scores - small) * ((king - _MODERATE) / (WIN - _MODERATE))
+    return np.asarray(decisive * np.tanh(small / decisive) + beyond)
 
 
 def opponent_weights(
@@ -438,7 +444,7 @@ def choose_move(
     checks = np.empty(len(pool), np.bool_)
     find_checks(pool.rows, checks)
     urgency = np.where(checks, settings.danger, 1.0)
-    settings = _with_pieces(settings, pool.rows)
+    settings = with_pieces(settings, pool.rows)
     sample = draw_boards(pool.rows, shares, settings.samples, rng, urgency=urgency)
     tried = scorer.progress.tried([*requests, NOTHING])
     return Race(sample, tried, scorer, settings, deadline).run()
@@ -467,15 +473,17 @@ def _choose_known(
     return Choice(best[place], float(values[place]), 1, moves, "known", extra)
 
 
-def _with_pieces(settings: MoveSettings, rows: Words) -> MoveSettings:
+def with_pieces(settings: MoveSettings, rows: Words) -> MoveSettings:
     """Return the settings for as many pieces as there are.
 
-    With fewer of them depth tells more than breadth, and a lead of ten pawns decides almost as a
-    king does: a small risk for the king is not avoided by a certain loss.
+    With fewer of them depth tells more than breadth, and a few pawns decide almost as a king does:
+    a sure loss of material does not avoid a small risk for the king, nor is a won game risked.
     """
     pieces = min(24, int(_count(rows[:1])[0]))
     king = min(settings.king, max(_LEAST_KING, settings.king * pieces / 24))
-    return replace(settings, samples=max(1, settings.samples * pieces // 24), king=king)
+    decisive = _DECISIVE / max(_DECISIVE / _UNBOUNDED, 1.0 - pieces / 24)
+    samples = max(1, settings.samples * pieces // 24)
+    return replace(settings, samples=samples, king=king, decisive=decisive)
 
 
 def _most_extra(settings: MoveSettings) -> int:
@@ -584,7 +592,7 @@ def window_values(
     A window splits the sampled boards by what it would show; each part has its own best move. The
     arguments are those of `choose_move`, with the boards before the sense.
     """
-    settings = _with_pieces(settings, boards.rows)
+    settings = with_pieces(settings, boards.rows)
     sample = draw_boards(boards.rows, weights, settings.samples, rng)
     order, legal = _candidates(sample, scorer, settings, deadline), {*requests, NOTHING}
     candidates = [move for move in order if move in legal]

@@ -64,21 +64,17 @@ class RbcMinimax(BeliefAgent):
         """Return the move with the best guarantee, of which `Progress` takes off."""
         if not requests:
             return Choice(NOTHING, None, 0, 0, "only")
-        rows, barred = self.belief.boards.rows, self.progress.failed
-        best: Choice | None = None
-        guarantee = -np.inf
+        rows, barred = self.belief.boards.rows[:_ADJUSTED], self.progress.failed
+        best, guarantee = None, -np.inf
         while True:
             action, result, candidates = self._search(deadline, senses=False, barred=barred)
             start = (action - PASS - 1) >> 6
             pawn = action > PASS and bool(int(rows[0, PAWNS]) >> (start & 63) & 1)
             request, boards = move_of(action, pawn=pawn), result.statistics["boards"]
             if not result.depth:
-                late = Choice(request, None, boards, candidates, "minimax")
-                return best or late
-            part = rows[:_ADJUSTED]
-            scores = np.full((len(part), 1), result.value)
-            adjusted = self.progress.adjusted(scores, part, outcomes(part, [request]))
-            value = min(result.value, float(adjusted.min()))
+                return best or Choice(request, None, boards, candidates, "minimax")
+            scores, after = np.full((len(rows), 1), result.value), outcomes(rows, [request])
+            value = min(result.value, float(self.progress.adjusted(scores, rows, after).min()))
             if best is None or value > guarantee:
                 best, guarantee = Choice(request, value, boards, candidates, "minimax"), value
             # The other requests guarantee no more than this one did before it was adjusted.

@@ -121,23 +121,16 @@ class Candidates:
 
     Args:
       drawn: (n, 8) boards drawn at the root, the player to move.
-      barred: requests that are passes at the root.
 
     Attributes:
+      barred: requests that are passes at the root.
       windows, moves: windows and requests, by own pieces and observation.
       lowest: the lowest score among the best moves of the boards from which moves were chosen last.
     """
 
-    def __init__(
-        self,
-        rules: MinimaxRules,
-        valuer: Valuer,
-        drawn: Words,
-        player: int,
-        barred: AbstractSet[int] = frozenset(),
-    ) -> None:
+    def __init__(self, rules: MinimaxRules, valuer: Valuer, drawn: Words, player: int) -> None:
         self._rules, self._valuer, self._drawn, self._player = rules, valuer, drawn, player
-        self._barred = barred
+        self.barred: AbstractSet[int] = frozenset()
         self.windows: dict[tuple[bytes, int], list[int]] = {}
         self.moves: dict[tuple[bytes, int], list[int]] = {}
         self._boards: dict[tuple[bytes, int], Words] = {}
@@ -154,8 +147,7 @@ class Candidates:
         """Return the moves to request, best first."""
         key = (own, capture)
         if key not in self.moves:
-            barred = self._barred if capture == AT_ROOT else frozenset[int]()
-            self.moves[key] = self._moves(self._rows(own, capture), barred)
+            self.moves[key] = self._moves(self._rows(own, capture), capture == AT_ROOT)
         return self.moves[key]
 
     def _rows(self, own: bytes, capture: int) -> Words:
@@ -172,9 +164,10 @@ class Candidates:
         order = np.argsort(-values, kind="stable")[: self._rules.senses]
         return [scans.CENTRES[window] for window in order.tolist()]
 
-    def _moves(self, rows: Words, barred: AbstractSet[int]) -> list[int]:
+    def _moves(self, rows: Words, at_root: bool) -> list[int]:
         best_moves, self.lowest = self._valuer.best_moves(rows)
-        best_moves = [[NOTHING if m in barred else m for m in moves] for moves in best_moves]
+        if at_root and self.barred:
+            best_moves = [[NOTHING if m in self.barred else m for m in b] for b in best_moves]
         return rank_candidates(best_moves, np.ones(len(rows)), self._rules.moves) or [NOTHING]
 
     def _adapted(self, own: bytes, capture: int) -> Words:

@@ -206,7 +206,8 @@ class RbcProblem:
         rows, hashes = rows[order], hashes[order]
         rng = np.random.default_rng((self._seed, digest_of(hashes) & _64_BITS))
         drawn, searched = sample(rng, len(rows), SAMPLE), sample(rng, len(rows), room)
-        candidates = Candidates(self.rules, valuer, rows[drawn], root.player, root.barred)
+        candidates = Candidates(self.rules, valuer, rows[drawn], root.player)
+        candidates.barred = root.barred
         return DrawnRoot(rows[searched], candidates)
 
     def roots(self, kind: str, count: int, *, depth: int, seed: int) -> list[RbcRoot]:
