@@ -54,7 +54,7 @@ class RbcMinimax(BeliefAgent):
         """Return a sense or a move, with the search's statistics."""
         self._counts = {}
         decision = super().act(clock)
-        return Decision(decision.action, statistics={**decision.statistics, **self._counts})
+        return Decision(decision.action, statistics={**self._counts, **decision.statistics})
 
     def sense(self, deadline: float | None, statistics: dict[str, Json]) -> int:
         """Return the centre of the window with the best guarantee."""
@@ -77,8 +77,9 @@ class RbcMinimax(BeliefAgent):
             value = min(result.value, float(self.progress.adjusted(scores, rows, after).min()))
             if best is None or value > guarantee:
                 best, guarantee = Choice(request, value, boards, candidates, "minimax"), value
-            # The other requests guarantee no more than this one did before it was adjusted.
-            if request == NOTHING or guarantee >= result.value:
+            # The other requests guarantee no more than this one did before it was adjusted, and a
+            # tenth is not worth another search.
+            if request == NOTHING or guarantee >= result.value - 0.1 * abs(result.value):
                 return best
             barred = barred | {request}
 
