@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.comparing.comparisons import CONFIGS, compare
 
-from miai_tournaments.compare import blocks as schema
+from miai_tournaments.compare import schema
 from miai_tournaments.compare.config import load_comparison
 from miai_tournaments.config.schema import ConfigSection
 

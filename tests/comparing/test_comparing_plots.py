@@ -11,9 +11,9 @@ import pytest
 from tests.comparing.comparisons import config_text
 from tests.whole_texts import assert_expected
 
-from miai_tournaments.compare.blocks import Arm
 from miai_tournaments.compare.config import Comparison, load_comparison
 from miai_tournaments.compare.plots import draw_all, reached, series_of, shown
+from miai_tournaments.compare.schema import Arm
 from miai_tournaments.compare.summary import ArmRow, Interval
 
 ARMS = ("table", "rough-8", "rough-2", "calm-1", "calm-2")

@@ -21,9 +21,9 @@ import miai
 from miai.errors import StoreError
 from miai.pages.document import counted
 from miai.progress import Progress
-from miai_tournaments.compare.blocks import RootBlock
 from miai_tournaments.compare.config import Comparison
 from miai_tournaments.compare.results import FILE_NAME, ComparisonInfo, ComparisonStore, SearchKey
+from miai_tournaments.compare.schema import RootBlock
 from miai_tournaments.compare.timed_searches import Arena, ArmMeasurement, Judge
 from miai_tournaments.config.extension import ABSENT, change_text, differences, refuse_changes
 from miai_tournaments.running.signals import Stopped, StopSignals

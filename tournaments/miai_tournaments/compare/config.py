@@ -22,7 +22,8 @@ from miai.plain import one_line
 from miai.plugins.configs import refuse_other_config
 from miai.plugins.kinds import BELIEF_PROBLEM, BELIEF_SEARCH
 from miai.plugins.loader import registry
-from miai_tournaments.compare.blocks import (
+from miai_tournaments.compare.results import FILE_NAME
+from miai_tournaments.compare.schema import (
     MAX_SEARCHES,
     Arm,
     ComparisonConfig,
@@ -30,7 +31,6 @@ from miai_tournaments.compare.blocks import (
     blocks_of,
     game_name,
 )
-from miai_tournaments.compare.results import FILE_NAME
 from miai_tournaments.config.mistakes import Mistakes
 
 

@@ -26,9 +26,9 @@ from miai.pages.charts import (
     seconds,
     times,
 )
-from miai_tournaments.compare.blocks import Arm
 from miai_tournaments.compare.config import Comparison
 from miai_tournaments.compare.output import cell_title
+from miai_tournaments.compare.schema import Arm
 from miai_tournaments.compare.summary import ArmRow, Interval, wilson
 from miai_tournaments.store.export import write_whole
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from miai.seeds import derive_seed
-from miai_tournaments.compare.blocks import Arm, RootBlock
 from miai_tournaments.compare.results import Measurement, SearchKey
+from miai_tournaments.compare.schema import Arm, RootBlock
 from miai_tournaments.ratings.performance import wilson_interval
 
 REPLICATES = 2000

@@ -14,9 +14,9 @@ from miai.beliefs import BeliefResult
 from miai.beliefs.protocol import BeliefSearcher, RootedProblem, SizedRoot
 from miai.errors import ConfigError
 from miai.plain import one_line
-from miai_tournaments.compare.blocks import Arm, RootBlock
 from miai_tournaments.compare.config import make_problem, make_searcher
 from miai_tournaments.compare.results import Measurement
+from miai_tournaments.compare.schema import Arm, RootBlock
 
 WARM_UP_NODES = 20_000
 """Maximum number of nodes of an untimed search that compiles kernels."""
