@@ -126,7 +126,7 @@ def extend_trail(b: Words, trail: Trail, actions: NDArray[np.int16], suicide: bo
     reset_unread(b)
     for i in range(len(actions)):
         action = np.int64(actions[i])
-        if action < 0 or action > size * size:
+        if action > size * size:
             return i
         if action < size * size:
             c = np.int64(trail[COLOR])

@@ -126,7 +126,7 @@ class Trainer:
         seed, empty = entered.get("seed", "").strip(), entered.get("empty", "")
         low, high = _EMPTY
         problem = ""
-        if not (empty.isdecimal() and len(empty) < 4 and low <= int(empty) <= high):
+        if empty not in map(str, range(low, high + 1)):
             problem = f"Empty points: give a number from {low} to {high}."
         elif seed and not (seed.isdecimal() and len(seed) < 10):
             problem = "Seed: give a number of at most nine digits, or nothing for a fresh one."
