@@ -80,12 +80,16 @@ def test_the_partition_looks_at_the_square_whose_commonest_content_is_rarest() -
             assert values[index] == -max(contents.values())
 
 
-def test_many_outcomes_make_tables_grow() -> None:
-    boards = middle_games()[0][0]
+def test_tables_that_grow_hold_the_same_outcomes(monkeypatch: pytest.MonkeyPatch) -> None:
+    boards, player = middle_games()[0]
     for _ in range(2):
+        boards = boards.copy()
         boards.rows[:, 7] ^= np.uint64(1)
-        boards, _ = boards.after_opponent(None, limit=60_000)
-    found = scans.outcomes(boards, middle_games()[0][1])
-    assert max(map(len, found.sums)) > 1000
-    for sums in found.sums:
-        assert sums.sum() == len(boards)
+        boards, _ = boards.after_opponent(None, limit=20_000)
+    weights = np.random.default_rng(1).random(len(boards))
+    whole = scans.outcomes(boards, player, weights)
+    monkeypatch.setattr(scans, "_FIRST_TABLE", 1 << 10)  # for 512 outcomes
+    found = scans.outcomes(boards, player, weights)
+    assert max(map(len, found.sums)) > 512
+    for sums, expected in zip(found.sums, whole.sums, strict=True):
+        assert sorted(sums) == sorted(expected)
