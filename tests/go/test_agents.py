@@ -278,6 +278,11 @@ def test_rollouts_value_states_in_player_order() -> None:
     assert values[0, 0] > 0.8
     assert values[1, 0] < -0.8
     assert [p.sum() for p in rollouts.prior([won, lost])] == pytest.approx([1, 1])
+    for dead_stones in ("none", "agreement"):  # the game is over, or its end is being settled
+        state = go(board_size=3, komi=0.5, dead_stones=dead_stones).new_initial_state()
+        for action in (4, 9, 9):
+            state.apply_action(action)
+        assert GoRollouts(state.game).evaluate([state]).tolist() == [[1.0, -1.0]]
 
 
 def test_rollouts_are_seeded() -> None:

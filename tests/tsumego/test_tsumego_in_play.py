@@ -244,6 +244,7 @@ def many_groups() -> Any:
 def test_a_board_of_nineteen_with_many_groups_stays_within_its_limit() -> None:
     board = Board.from_stones(many_groups())
     asked = []
+    assert solver(1).look(board, 0).statistics["asked"] == 1
     for nodes in (300, 20_000):
         seen = solver(nodes)
         advice = seen.look(board, 0)
