@@ -8,12 +8,14 @@ from __future__ import annotations
 import itertools
 import json
 import random
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from miai import EnumeratedBelief, Game, Observation, State
+from miai.errors import ConformanceError, GameError
 from miai.information import Worlds
 from miai_classics.kuhn_poker import KuhnPoker, KuhnPokerState
 from miai_classics.matrix_games import MatrixState, PrisonersDilemma, RepeatedGameParameters
@@ -36,6 +38,12 @@ class Broken:
 
 
 BROKEN: dict[str, Broken] = {}
+
+
+def finding(error: ConformanceError, rule: str) -> str:
+    """Return what an error says of a rule, without places in memory and in files."""
+    messages = [f"{v.message}\n{list(v.actions)}\n" for v in error.violations if v.rule == rule]
+    return re.sub(r"0x\w+|\(\w+\.py:\d+\)", "", "".join(messages))
 
 
 def broken(
@@ -73,6 +81,12 @@ class ClonesForgetRefusals(PhantomTicTacToeState):
         other._bumps = [0, 0]
 
 
+@broken("clone")
+class IsItsOwnClone(TicTacToeState):
+    def clone(self) -> Self:
+        return self
+
+
 @broken("child")
 class ChildrenAreTheirParents(TicTacToeState):
     def child(self, action: int) -> Self:
@@ -86,6 +100,12 @@ class SerialisesWithoutRefusals(PhantomTicTacToeState):
         seen: set[int] = set()
         stood = [a for a in self._history if not (a in seen or seen.add(a))]  # type: ignore[func-returns-value]  # add returns None
         return json.dumps(stood)
+
+
+@broken("serialise")
+class SerialisesAsBytes(TicTacToeState):
+    def serialize(self) -> str:
+        return super().serialize().encode()  # type: ignore[return-value]  # the defect
 
 
 @broken("key", PhantomTicTacToe)
@@ -128,6 +148,12 @@ class ListsActionsDownwards(TicTacToeState):
 
 
 @broken("legal-actions")
+class ListsTheFirstCellAsFalse(TicTacToeState):
+    def legal_actions(self) -> list[int]:
+        return [action or False for action in super().legal_actions()]
+
+
+@broken("legal-actions")
 class GoesOnAfterTheEnd(TicTacToeState):
     def legal_actions(self) -> list[int]:
         return [cell for cell in range(9) if not (self._marks[0] | self._marks[1]) >> cell & 1]
@@ -167,6 +193,12 @@ class ReadsAnythingAsTheFirstCell(TicTacToeState):
     def string_to_action(self, text: str) -> int:
         named = [a for a in self.legal_actions() if cell_name(a) == text]
         return named[0] if named else 0
+
+
+@broken("action-text")
+class ReadsNothing(TicTacToeState):
+    def string_to_action(self, text: str) -> int:
+        raise GameError(text)
 
 
 @broken("action-text", PhantomTicTacToe)
@@ -254,6 +286,12 @@ WRONG_CHANCES: dict[str, Callable[[Outcomes], Outcomes]] = {
 for name, deal in WRONG_CHANCES.items():
     rule = "deterministic" if name == "ChangesItsMind" else "chance"
     BROKEN[name] = Broken(partial(game_dealt_by, deal), rule)
+
+
+@broken("chance", KuhnPoker)
+class DrawsForPlayers(KuhnPokerState):
+    def chance_outcomes(self) -> Outcomes:
+        return super().chance_outcomes() or [(3, 1.0)]
 
 
 @broken("key", Pig)
@@ -391,6 +429,12 @@ class MakesFlatTensors(TicTacToeState):
         return super().observation_tensor(player).ravel()
 
 
+@broken("tensor")
+class MakesTensorsOfNothing(TicTacToeState):
+    def observation_tensor(self, player: int) -> NDArray[np.float32]:
+        return super().observation_tensor(player) - float("inf")
+
+
 # -- rewards, and players who act at once ------------------------------------------------------
 
 
@@ -459,6 +503,12 @@ class TakesActionsTheWrongWayRound(MatrixState):
 class NamesNobodyWhoActs(MatrixState):
     def acting_players(self) -> tuple[int, ...]:
         return super().acting_players()[::-1]
+
+
+@broken_rounds("simultaneous")
+class LetsTheLastActFirst(MatrixState):
+    def next_actor(self) -> int:
+        return self.acting_players()[-1] if self.acting_players() else super().next_actor()
 
 
 @broken_rounds("observation")

@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.framework.broken_games import finding
 from tests.framework.histories import view_of
+from tests.whole_texts import assert_expected
 
 import miai
 from miai.errors import ConformanceError, ParameterError
@@ -148,7 +150,7 @@ class GoesOnWhereAnotherEnds(Good):
         return replace(clicks, actions=actions)
 
 
-BROKEN: dict[Callable[[Game], PlainRenderer | Good | PhantomRenderer], str] = {
+BROKEN: dict[type[Good | PhantomRenderer], str] = {
     Raises: "raises",
     HintsAtNothing: "text",
     LeavesElementsOpen: "picture",
@@ -174,12 +176,14 @@ BROKEN: dict[Callable[[Game], PlainRenderer | Good | PhantomRenderer], str] = {
 
 @pytest.mark.parametrize("factory", BROKEN)
 def test_a_broken_renderer_is_caught_by_the_right_rule(
-    factory: Callable[[Game], PlainRenderer | Good | PhantomRenderer],
+    factory: type[Good | PhantomRenderer],
 ) -> None:
     name = "phantom_tic_tac_toe" if factory is RemembersTheTruth else "tic_tac_toe"
     with pytest.raises(ConformanceError) as caught:
         check_renderer(miai.load_game(name), factory, games=1)
     assert caught.value.rules == (BROKEN[factory],), caught.value
+    message = finding(caught.value, BROKEN[factory])
+    assert_expected(f"broken-renderers/{factory.__name__}.txt", message)
     check_renderer(miai.load_game(name), factory, games=1, skip=[BROKEN[factory]])
 
 

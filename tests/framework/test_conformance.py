@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from tests.framework.broken_agents import RULES, KeepsItsGenerator, Learns, RewritesData
-from tests.framework.broken_games import BROKEN, Outcomes, TellsWhatIsBarred, game_dealt_by
+from tests.framework.broken_games import BROKEN, Outcomes, TellsWhatIsBarred, finding, game_dealt_by
+from tests.whole_texts import assert_expected
 
 import miai
 from miai import Agent, ClockReading, Decision, EnumeratedBelief, Game, State
@@ -38,6 +39,8 @@ def test_a_broken_game_is_caught_by_the_right_rule(name: str) -> None:
     with pytest.raises(ConformanceError) as caught:
         check_game(broken.make(), **{"games": 1, **broken.options})
     assert broken.rule in caught.value.rules, caught.value
+    if broken.rule != "deterministic":
+        assert_expected(f"broken-games/{name}.txt", finding(caught.value, broken.rule))
 
 
 def test_every_rule_of_games_has_a_game_that_breaks_it() -> None:
@@ -176,6 +179,9 @@ def test_a_broken_agent_is_caught_by_the_right_rule(agent: type[Agent]) -> None:
     with pytest.raises(ConformanceError) as caught:
         check_agent(agent, game)
     assert caught.value.rules == (RULES[agent],), caught.value
+    if RULES[agent] != "seeded":
+        message = finding(caught.value, RULES[agent])
+        assert_expected(f"broken-agents/{agent.__name__}.txt", message)
 
 
 class AgreesByLuck(Agent):
