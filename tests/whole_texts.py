@@ -5,6 +5,7 @@ After a change that is meant, run the tests with ``MIAI_EXPECTED=write``, and re
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import tomllib
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from miai.errors import MiaiError
 from miai_tournaments.report.report import TournamentReport
@@ -58,7 +60,12 @@ def table_of(line: str) -> dict[str, Any]:
 
 
 def assert_report(name: str, report: TournamentReport, folder: Path) -> None:
-    """Check a report with details in all formats but Parquet."""
+    """Check a report with details in all formats but Parquet, and on terminals narrow and wide."""
+    for width in (40, 60, 100, 140):
+        terminal = Console(file=(file := io.StringIO()), width=width, color_system=None)
+        terminal.print(report.render(width))
+        text = report.to_text(width)
+        assert_expected(f"{name}/{width}-columns.txt", f"{text}{file.getvalue()}")
     for form in ("text", "html", "markdown", "json"):
         path = write_report(report, folder, form, replays=report.rows[:2])
         assert_expected(f"{name}/{path.name}", path.read_text(encoding="utf-8"))

@@ -132,7 +132,8 @@ def test_a_list_tells_all_that_makes_ratings_doubtful() -> None:
     rated = RateList(runs=runs, joined=joined, ratings=fit_results(joined.results))
     assert_expected("rate/list.json", json.dumps(rated.to_json(), indent=1))
     assert_expected("rate/list.csv", rated.to_csv())
-    assert_expected("rate/list.txt", to_text([rated.to_table()], 100))
+    texts = [to_text([rated.to_table()], width) for width in (100, 56, 49, 40, 34, 28)]
+    assert_expected("rate/list.txt", "\n".join(texts))
 
 
 @pytest.mark.parametrize("runs", [[], [run_of("x", [A, B], [])]])
