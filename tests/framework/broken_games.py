@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from miai import EnumeratedBelief, Game, Observation, State
-from miai.errors import ConformanceError, GameError
+from miai.errors import ConformanceError
 from miai.information import Worlds
 from miai_classics.kuhn_poker import KuhnPoker, KuhnPokerState
 from miai_classics.matrix_games import MatrixState, PrisonersDilemma, RepeatedGameParameters
@@ -100,12 +100,6 @@ class SerialisesWithoutRefusals(PhantomTicTacToeState):
         seen: set[int] = set()
         stood = [a for a in self._history if not (a in seen or seen.add(a))]  # type: ignore[func-returns-value]  # add returns None
         return json.dumps(stood)
-
-
-@broken("serialise")
-class SerialisesAsBytes(TicTacToeState):
-    def serialize(self) -> str:
-        return super().serialize().encode()  # type: ignore[return-value]  # the defect
 
 
 @broken("key", PhantomTicTacToe)
@@ -195,12 +189,6 @@ class ReadsAnythingAsTheFirstCell(TicTacToeState):
         return named[0] if named else 0
 
 
-@broken("action-text")
-class ReadsNothing(TicTacToeState):
-    def string_to_action(self, text: str) -> int:
-        raise GameError(text)
-
-
 @broken("action-text", PhantomTicTacToe)
 class NamesCellsByTheMover(PhantomTicTacToeState):
     def action_to_string(self, action: int) -> str:
@@ -286,12 +274,6 @@ WRONG_CHANCES: dict[str, Callable[[Outcomes], Outcomes]] = {
 for name, deal in WRONG_CHANCES.items():
     rule = "deterministic" if name == "ChangesItsMind" else "chance"
     BROKEN[name] = Broken(partial(game_dealt_by, deal), rule)
-
-
-@broken("chance", KuhnPoker)
-class DrawsForPlayers(KuhnPokerState):
-    def chance_outcomes(self) -> Outcomes:
-        return super().chance_outcomes() or [(3, 1.0)]
 
 
 @broken("key", Pig)
@@ -429,12 +411,6 @@ class MakesFlatTensors(TicTacToeState):
         return super().observation_tensor(player).ravel()
 
 
-@broken("tensor")
-class MakesTensorsOfNothing(TicTacToeState):
-    def observation_tensor(self, player: int) -> NDArray[np.float32]:
-        return super().observation_tensor(player) - float("inf")
-
-
 # -- rewards, and players who act at once ------------------------------------------------------
 
 
@@ -503,12 +479,6 @@ class TakesActionsTheWrongWayRound(MatrixState):
 class NamesNobodyWhoActs(MatrixState):
     def acting_players(self) -> tuple[int, ...]:
         return super().acting_players()[::-1]
-
-
-@broken_rounds("simultaneous")
-class LetsTheLastActFirst(MatrixState):
-    def next_actor(self) -> int:
-        return self.acting_players()[-1] if self.acting_players() else super().next_actor()
 
 
 @broken_rounds("observation")

@@ -57,9 +57,6 @@ def test_actions_that_depend_on_what_is_hidden_are_found_where_play_does_not_mee
         check_game(broken.make(), seed=seed, games=3)
     (violation,) = caught.value.violations
     assert violation.rule == "legal-actions-leak"
-    assert "\n" not in violation.message
-    assert "bounds on beliefs (B1) fail" in violation.message
-    assert "allow an action in all states of an information state" in violation.message
     # The two lists that the message names are those of two states told apart by nothing.
     state = broken.make().new_initial_state()
     for action in violation.actions:

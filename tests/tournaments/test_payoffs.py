@@ -27,7 +27,6 @@ from miai.testing.game_checks import check_returns
 from miai_classics.kuhn_poker import KuhnPoker
 from miai_classics.tic_tac_toe import TicTacToe
 from miai_tournaments.formats.format import Meeting, Pairing
-from miai_tournaments.formats.match import PayoffTestParameters
 from miai_tournaments.ratings.payoffs import MeanPayoff, Payoffs, PayoffTest
 from miai_tournaments.report.report import build_report
 from miai_tournaments.report.standings import count_games
@@ -308,8 +307,3 @@ def test_a_game_without_payoffs_has_three_results() -> None:
 def test_formats_know_which_points_players_share() -> None:
     assert entrants(2).shared == 1.0
     assert entrants(2, payoff_bound=3.0).shared == 0.0
-
-
-def test_both_errors_of_a_test_are_five_per_cent_by_default() -> None:
-    test = PayoffTestParameters(mean0=0.0, mean1=1.0)
-    assert (test.alpha, test.beta) == (0.05, 0.05)

@@ -274,24 +274,6 @@ def test_lines_fit_the_width(players: int) -> None:
             assert cell_len(line) <= width, line
 
 
-def test_a_terminal_shows_what_the_text_says() -> None:
-    report = build_report(round_robin(5, 3), info=INFO, superiority=True)
-    out = io.StringIO()
-    Console(file=out, width=80).print(report.render(80))
-    shown = [line.rstrip() for line in out.getvalue().splitlines() if set(line) - set(" ─")]
-    assert sorted(shown) == sorted(line for line in report.to_text(80).splitlines() if line)
-
-
-def test_a_terminal_shows_the_ratings_last() -> None:
-    report = build_report(small_tournament(), info=INFO)
-    out = io.StringIO()
-    Console(file=out, width=80).print(report.render(80))
-    lines = [line.rstrip() for line in out.getvalue().splitlines() if set(line) - set(" ─")]
-    assert lines[0] == "quickstart"
-    assert lines[-5].startswith("Ratings: Elo")
-    assert [line.split()[1] for line in lines[-3:]] == ["mcts-400", "mcts-100", "fast-random"]
-
-
 def test_a_crosstable_too_large_is_left_out_and_said_so() -> None:
     text = build_report(round_robin(60)).to_text(80)
     assert "Crosstable: left out for 60 players" in text
