@@ -81,12 +81,6 @@ class ClonesForgetRefusals(PhantomTicTacToeState):
         other._bumps = [0, 0]
 
 
-@broken("clone")
-class IsItsOwnClone(TicTacToeState):
-    def clone(self) -> Self:
-        return self
-
-
 @broken("child")
 class ChildrenAreTheirParents(TicTacToeState):
     def child(self, action: int) -> Self:
@@ -139,12 +133,6 @@ class RefusesWithAnAssertion(TicTacToeState):
 class ListsActionsDownwards(TicTacToeState):
     def legal_actions(self) -> list[int]:
         return super().legal_actions()[::-1]
-
-
-@broken("legal-actions")
-class ListsTheFirstCellAsFalse(TicTacToeState):
-    def legal_actions(self) -> list[int]:
-        return [action or False for action in super().legal_actions()]
 
 
 @broken("legal-actions")

@@ -81,22 +81,6 @@ def test_a_mistake_gets_one_message_and_status_2() -> None:
     assert_transcript("refusals.txt", answer, prompt="$ miai ")
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("paly",), "Did you mean 'play'?"),
-        (("tournament", "rn"), "Did you mean 'run'?"),
-        (("list", "--jsn"), "--json"),
-        (("play",), "Missing argument 'GAME'"),
-    ],
-)
-def test_wrong_usage_is_explained_with_status_2(words: tuple[str, ...], message: str) -> None:
-    done = call_miai(words)
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert done.stderr.startswith("Usage: miai ")
-
-
 def test_the_version_is_printed() -> None:
     done = call_miai(["--version"])
     assert (done.returncode, done.stderr) == (0, "")

@@ -221,10 +221,7 @@ def test_components_and_seconds_are_found_in_tables() -> None:
         refuse_seconds(filled, where="x")
 
 
-PACKAGES = (
-    *("miai", "miai_tournaments", "miai_go", "miai_rbc"),
-    *("miai_classics", "miai_miniblind", "miai_openspiel"),
-)
+PACKAGES = ("tournaments", "go", "rbc", "classics", "miniblind", "openspiel")
 PLAIN = (bool, int, float, str, tuple)
 
 
@@ -248,7 +245,7 @@ def defaults_in(owner: ModuleType | type, module: str) -> Iterator[str]:
             yield f"{module}.{function.__qualname__}: {', '.join(said)}"
 
 
-@pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.parametrize("package", ["miai", *(f"miai_{name}" for name in PACKAGES)])
 def test_defaults_and_bounds_are_those_that_were_read(package: str) -> None:
     pytest.importorskip({"miai_go": "torch", "miai_openspiel": "pyspiel"}.get(package, package))
     lines: list[str] = []
