@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -226,10 +227,11 @@ PLAIN = (bool, int, float, str, tuple)
 
 
 def defaults_in(owner: ModuleType | type, module: str) -> Iterator[str]:
-    """Yield the defaults of functions; of models the bounds too, which are those of the docs."""
+    """Yield the defaults of what is public; of models the bounds too."""
     for value in vars(owner).values():
         function = inspect.unwrap(getattr(value, "__func__", value))
-        if getattr(function, "__module__", "") != module:
+        private = re.match("_(?!_)", getattr(function, "__name__", "_"))
+        if private or getattr(function, "__module__", "") != module:
             continue
         said = list[str]()
         if inspect.isfunction(function):
