@@ -225,12 +225,6 @@ def test_a_store_and_its_games_give_one_report(tmp_path: Path) -> None:
     assert given.ranking()[-1] == "newcomer"
 
 
-def test_a_tournament_without_games() -> None:
-    waiting = build_report([replace(game(0, "a", "b", 1), status="pending")], info=INFO)
-    assert "0 of 1 games done; 1 pending" in waiting.to_text()
-    json.dumps(waiting.to_json(), allow_nan=False)
-
-
 @pytest.mark.parametrize(
     "row",
     [
