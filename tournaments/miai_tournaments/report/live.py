@@ -19,6 +19,7 @@ from miai_tournaments.report.printing import renderable
 from miai_tournaments.report.rating_tables import crosstable, results_tables
 from miai_tournaments.report.report import build_report
 from miai_tournaments.report.standings import FORFEITS, Standings, count_games
+from miai_tournaments.running.stored_run import expect_games
 from miai_tournaments.store.folder import is_paused, runner_of
 from miai_tournaments.store.rows import GameResult, GameRow, GameStatus, ScheduledGame
 from miai_tournaments.store.store import Store
@@ -242,6 +243,7 @@ def read_status(folder: Path) -> RunStatus:
     """Return the state of the run in a folder. Raises `StoreError` if there is none."""
     runner = runner_of(folder)
     with Store.read(folder) as store:
+        expect_games(store)
         info, counts = store.info(), store.counts()
         voids = [(row.game_id, row.void_count, row.void_reason) for row in store.voided()]
         gaps = tuple(store.gaps())

@@ -28,6 +28,7 @@ from miai_tournaments.report.head_to_head import head_to_head
 from miai_tournaments.report.outline import report_document
 from miai_tournaments.report.printing import blocks_of, renderable, to_markdown, to_text
 from miai_tournaments.report.standings import PlayerStanding, Standings, count_games, count_store
+from miai_tournaments.running.stored_run import expect_games
 from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo
 from miai_tournaments.store.store import Store
 
@@ -187,6 +188,7 @@ def build_report(
     entered: list[PlayerRow] = []
     adjudications = None
     if isinstance(source, Store):
+        expect_games(source)
         info, entered = source.info(), source.players()
         adjudications = count_adjudications(source, info)
         players = [player.name for player in entered]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Final
@@ -79,7 +80,7 @@ def stored_config(info: RunInfo, folder: Path) -> TournamentConfig:
 
 
 def stored_format(
-    info: RunInfo, config: TournamentConfig, players: Sequence[PlayerRow], game: Game, folder: Path
+    info: RunInfo, config: TournamentConfig, players: Sequence[PlayerRow], seats: int, folder: Path
 ) -> Format:
     """Return the format of a run. Raises `StoreError` when it cannot be built."""
     section = config.format
@@ -91,10 +92,22 @@ def stored_format(
             rounds=config.tournament.rounds,
             seed=config.tournament.seed,
             payoff_bound=info.payoff_bound(),
-            seats=game.num_players(),
+            seats=seats,
         )
     except MiaiError as error:
         raise _not_understood(folder, " ".join(str(error).split())) from error
+
+
+def expect_games(store: Store) -> None:
+    """Tell a store that does not say how many games it has, if the config of its run does."""
+    info = store.info()
+    if info.scheduled is not None or info.facts.get("open") is True:
+        return
+    with suppress(MiaiError):
+        seats = len(next(iter(store.scores().values()), ())) or 2
+        config = stored_config(info, Path())
+        format_ = stored_format(info, config, store.players(), seats, Path())
+        store.expected = format_.most_games() if format_.exact else 0
 
 
 def stored_openings(info: RunInfo, config: TournamentConfig, game: Game, folder: Path) -> Openings:

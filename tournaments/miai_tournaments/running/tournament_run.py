@@ -67,6 +67,7 @@ from miai_tournaments.running.start import (
     unkept_limits,
 )
 from miai_tournaments.running.stored_run import (
+    expect_games,
     extend,
     run_info,
     stored_config,
@@ -170,7 +171,7 @@ def resume_tournament(folder: Path, options: RunOptions) -> RunEnding:
         use_plugin_file(Path(file))
     game = load_game(info.game, **info.game_parameters)
     make_panel(game, rules_of(config))  # rules that no longer work fail here, before any game
-    format_ = stored_format(info, config, players, game, folder)
+    format_ = stored_format(info, config, players, game.num_players(), folder)
     openings = stored_openings(info, config, game, folder)
     begun = _Run(config, game, format_, players, folder, options, Path(info.config_path))
     return begun.until_stopped(partial(begun.resume, openings))
@@ -271,6 +272,7 @@ class _Run:
         payoffs = store.info().payoff_bound() is not None
         schedule = self._schedule(openings, payoffs=payoffs)
         games = schedule.catch_up(store)
+        expect_games(store)
         for line in store.gaps():
             self.say(line)
         remaining = len(store.unfinished()) + len(games)

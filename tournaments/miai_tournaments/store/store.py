@@ -99,8 +99,13 @@ def cell(value: Any) -> Any:
 
 
 class Store(StoreBase):
-    """A tournament's store, from `create`, `open` or `read`."""
+    """A tournament's store, from `create`, `open` or `read`.
 
+    Attributes:
+      expected: number of games that `counts` misses, if the store does not say it.
+    """
+
+    expected = 0
     _names: Collection[str] = ()  # of the players
 
     @classmethod
@@ -275,11 +280,11 @@ class Store(StoreBase):
     def counts(self) -> dict[GameStatus, int]:
         """Return the number of games by status, without surplus ones; missing ones if there are."""
         counts: dict[GameStatus, int] = {"pending": 0, "running": 0, "done": 0, "void": 0}
-        missing = 0
+        missing = self.expected
         with self._explained():
             # Before the games, as a run that goes on may add some meanwhile.
             for (text,) in self._connection.query("SELECT value FROM run WHERE key = 'scheduled'"):
-                missing = row_checks.run_value("scheduled", text) or 0
+                missing = row_checks.run_value("scheduled", text) or missing
             query = "SELECT surplus, status, count(*) FROM games GROUP BY surplus, status"
             for surplus, status, count in self._connection.query(query):
                 missing -= count

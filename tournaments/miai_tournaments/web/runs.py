@@ -39,6 +39,7 @@ from miai_tournaments.report.outline import report_document
 from miai_tournaments.report.replays import chosen, record_of, replay_of
 from miai_tournaments.report.report import build_report
 from miai_tournaments.report.watch import MOST_BOARDS, RunReading
+from miai_tournaments.running.stored_run import expect_games
 from miai_tournaments.store.folder import (
     COMPARISON,
     PAUSE,
@@ -341,6 +342,7 @@ def _summary(folder: Path) -> tuple[str, str, str, str]:
         if (folder / COMPARISON.file_name).exists():
             return folder.name, _comparison_name(folder), "comparison", ""
         with Store.read(folder) as store:
+            expect_games(store)
             info, counts = store.info(), store.counts()
         runner = runner_of(folder)
         done, total = counts["done"], sum(counts.values())
