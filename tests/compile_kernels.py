@@ -18,7 +18,8 @@ from miai.kernels.cache import digest_of
 from miai.process.processors import available_processors
 
 AGENT: Final = """
-import miai
+import gc, miai
+gc.disable()  # the compiler makes millions of objects, which stay
 
 def agent(game, name, options={}, **parameters):
     miai.make_agent(name, miai.load_game(game, **options), **parameters).new_game(0, player=0)

@@ -30,7 +30,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of three players, whose games were imported to ``set``."""
     folder = tmp_path_factory.mktemp("agents")
     (folder / "agents.toml").write_text(config_text("agents"))
-    records = ('run.records=["jsonl", "sgf"]',)
+    records = ('run.records=["jsonl", "sgf"]', "limits.isolation=none")
     run_tournament(folder / "agents.toml", folder / "run", overrides=records, executor="serial")
     run("data", "import", folder / "run" / "records", "--out", folder / "set", "--size", "7")
     return folder

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 from tests.go.test_gtp import ENGINE
-from tests.tournaments.support import config_text, games_of, player, run_serially
+from tests.tournaments.support import config_text, games_of, player, tournament
 from tests.warm_command import run_miai
 from tests.web.server import Browser
 
@@ -100,7 +100,8 @@ def test_the_demo_plays_the_games_of_its_table(tmp_path: Path) -> None:
     the same without the others; `RESULTS` has the results of all, from which the table is made."""
     head, *players = (ROOT / "configs" / "quickstart.toml").read_text().split("[[players]]")
     (tmp_path / "two.toml").write_text("[[players]]".join([head, *players[:2]]))
-    run_serially(tmp_path / "two.toml", tmp_path / "run", "--set", "rounds=1")
+    config, out = tmp_path / "two.toml", tmp_path / "run"
+    tournament("run", config, "--out", out, "--executor", "serial", "--set", "rounds=1")
     first = [row for row in stored_results() if re.search("random~mcts-25~0001", row["game"])]
     assert len(first) == 2
     assert sorted(results_of(tmp_path / "run"), key=str) == sorted(first, key=str)
@@ -221,7 +222,7 @@ def test_gtp_engines_are_matched(tmp_path: Path) -> None:
     go = {"name": "go", "board_size": 5}
     text = config_text(*engines, game=go, tournament={"rounds": 1})
     (tmp_path / "x.toml").write_text(text)
-    run_serially(tmp_path / "x.toml", tmp_path / "out")
+    tournament("run", tmp_path / "x.toml", "--out", tmp_path / "out", "--executor", "serial")
     games = games_of(tmp_path / "out").values()
     assert [(names[loser], returns[loser]) for names, _, _, returns, _, loser, _ in games] == [
         ("resigns", -1.0)

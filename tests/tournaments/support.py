@@ -12,7 +12,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tests.warm_command import run_miai
+from tests.warm_command import call_miai, run_miai
 from tests.whole_texts import table_of
 
 from miai.record import VerdictRecord
@@ -122,8 +122,9 @@ def tournament(
 
 
 def run_serially(config: Path, out: Path, *words: str) -> None:
-    """Play a tournament without workers, for tests that are about its games and its store."""
-    tournament("run", config, "--out", out, "--executor", "serial", *words)
+    """Play a tournament in one process, for tests that are about its games and its store."""
+    how = ("--executor", "serial", "--set", "limits.isolation=none")
+    tournament("run", config, "--out", out, *how, *words)
 
 
 @contextmanager
@@ -151,9 +152,9 @@ def running(
 
 def refused(*words: object, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> str:
     """Run the command, check that it is refused with one message, and return the message."""
-    done = tournament(*words, cwd=cwd, env=env, status=2)
-    assert done.stderr.startswith("miai: "), done.stderr
-    assert done.stderr.count("miai: ") == 1, done.stderr
+    given = ["tournament", *map(str, words)]
+    done = run_miai(given, cwd=cwd, env=env) if env else call_miai(given, cwd=cwd)
+    assert (done.returncode, done.stderr.rfind("miai: ")) == (2, 0), done
     return done.stderr
 
 

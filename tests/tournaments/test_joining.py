@@ -160,7 +160,8 @@ def play(folder: Path, *players: object, seed: int = 3, size: int = 3) -> Path:
     game = {"name": "tic_tac_toe"} if size == 3 else {"name": "go", "board_size": size}
     path.write_text(config_text(*players, tournament=head, game=game))  # type: ignore[arg-type]
     options = RunOptions(make_reporter=lambda _: Reporter(), executor="serial")
-    assert play_tournament(load_tournament(path), folder, options).kind == "complete"
+    tournament = load_tournament(path, ["limits.isolation=none"])
+    assert play_tournament(tournament, folder, options).kind == "complete"
     return folder
 
 
@@ -195,12 +196,8 @@ def test_games_with_parameters_of_their_own_are_left_out(tmp_path: Path) -> None
         '[format]\nname = "pairings"\n[[format.pairings]]\nfirst = "ann"\nsecond = "bob"\n'
         '[[format.pairings]]\nfirst = "bob"\nsecond = "ann"\nsettings = {goal = 9}\n'
     )
-    path.write_text(
-        config_text(
-            *RANDOMS[:2], game={"name": "pig", "players": 2}, limits={"isolation": "process"}
-        )
-        + pairings
-    )
+    pig, limits = {"name": "pig", "players": 2}, {"isolation": "none"}
+    path.write_text(config_text(*RANDOMS[:2], game=pig, limits=limits) + pairings)
     options = RunOptions(make_reporter=lambda _: Reporter(), executor="serial")
     play_tournament(load_tournament(path), tmp_path / "run", options)
     found = read_run(tmp_path / "run")

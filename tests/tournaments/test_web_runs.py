@@ -20,7 +20,7 @@ import pytest
 from tests.comparing.comparisons import compare
 from tests.comparing.comparisons import config_text as comparison_text
 from tests.tournaments.support import command, config_text, environment, games_of, player
-from tests.tournaments.support import tournament as run_tournament
+from tests.tournaments.support import run_serially as run_tournament
 from tests.web.server import TOKEN, Browser, is_turn, let_in, running
 from tests.whole_texts import assert_expected
 
@@ -52,7 +52,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
             tournament={"rounds": 1},
         )
     )
-    run_tournament("run", config, "--out", folder / EVIL)
+    run_tournament(config, folder / EVIL)
     (folder / "b-broken").mkdir()
     (folder / "b-broken" / "tournament.sqlite").write_bytes(b"SQLite format 3\0" + b"x" * 500)
     return folder

@@ -10,12 +10,13 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
-
-import psutil
+from typing import TYPE_CHECKING, Any, Final
 
 from miai.errors import AgentUnavailableError
 from miai.process.child import Child, harmless_environment
+
+if TYPE_CHECKING:
+    import psutil
 
 MORE_FOLDERS: Final = (
     "/usr/games",
@@ -189,6 +190,8 @@ class ProgramProcess(Child):
             if time.monotonic() - self._listed > _RELIST_SECONDS:
                 self._listed = time.monotonic()
                 self.descendants()
+            import psutil  # most agents' processes run no program
+
             with contextlib.suppress(psutil.Error):
                 own = _cpu(psutil.Process(self.pid))
                 self._usage = max(self._usage, own + sum(map(_cpu_or_none, self._below)))
@@ -203,6 +206,8 @@ def _cpu(process: psutil.Process) -> float:
 
 
 def _cpu_or_none(process: psutil.Process) -> float:
+    import psutil
+
     try:
         return _cpu(process)
     except psutil.Error:  # dead: its parent's count of reaped children has it, or it is lost
