@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import json
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +30,11 @@ ConfigPath = Annotated[Path, typer.Argument(metavar="CONFIG", help="Config file 
 _TYPES: Final = {"integer": "int", "number": "float", "boolean": "true|false", "array": "text"}
 _LOW: Final = {"minimum": "<=", "exclusiveMinimum": "<"}
 _HIGH: Final = {"maximum": "<=", "exclusiveMaximum": "<"}
+
+
+def print_json(value: object) -> None:
+    """Print plain data as JSON."""
+    print(json.dumps(value, indent=2))
 
 
 @dataclass(frozen=True, slots=True)

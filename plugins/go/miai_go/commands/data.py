@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Sequence
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from miai.cli.options import AsJson, Options, add_command
+from miai.cli.options import AsJson, Options, add_command, print_json
 
 if TYPE_CHECKING:
     from miai_go.learning.data.annotating import AnnotationSettings
@@ -54,7 +53,7 @@ def list_datasets(as_json: AsJson = False) -> None:
 
     datasets = list(COLLECTIONS.values())
     if as_json:
-        print(json.dumps([asdict(dataset) for dataset in datasets], indent=2))
+        print_json([asdict(dataset) for dataset in datasets])
         return
     for dataset in datasets:
         sizes = ", ".join(f"{size}x{size}" for size in dataset.sizes)
@@ -119,7 +118,7 @@ def import_sources(
     seconds = time.perf_counter() - began
     if as_json:
         row = {**report.as_dict(), "written": written, "seconds": round(seconds, 3)}
-        print(json.dumps(row, indent=2))
+        print_json(row)
     else:
         _print_report(report, out, written, seconds)
 
@@ -249,7 +248,7 @@ def show_statistics(
         print(omissions, file=sys.stderr)
     rows = [statistics(data.of_size(size)) for size in data.sizes]
     if as_json:
-        print(json.dumps(rows if len(rows) > 1 else rows[0], indent=2))
+        print_json(rows if len(rows) > 1 else rows[0])
         return
     for row in rows:
         _print_statistics(row)

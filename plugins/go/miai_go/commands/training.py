@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from miai.cli.options import AsJson, ConfigPath, Options, add_command
+from miai.cli.options import AsJson, ConfigPath, Options, add_command, print_json
 from miai.errors import ConfigError
 from miai.files import removed_if_refused
 from miai_go.errors import require_torch
@@ -164,7 +164,7 @@ def calibrate(
         "cross_entropy": dict(zip(names, result.cross_entropies, strict=True)),
     }
     if as_json:
-        print(json.dumps({"file": out.name, **figures}, indent=2))
+        print_json({"file": out.name, **figures})
         return
     print(
         f"{out}: log odds times {result.factor:.4f}; on {figures['positions']} positions the value "
@@ -218,7 +218,7 @@ def _show_rollout(
         "unseen": report.unseen,
     }
     if as_json:
-        print(json.dumps(figures, indent=2))
+        print_json(figures)
     else:
         print("  ".join(f"{name} {value:.4g}" for name, value in figures.items()))
 

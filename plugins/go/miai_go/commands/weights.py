@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
 import typer
 
-from miai.cli.options import AsJson, Options, add_command
+from miai.cli.options import AsJson, Options, add_command, print_json
 from miai.errors import MissingExtraError, WeightsError
 from miai.files import sync_folder, writing
 from miai_go.errors import require_torch
@@ -54,7 +53,7 @@ def list_weights(as_json: AsJson = False) -> None:
             }
             for name, card in cards.items()
         ]
-        print(json.dumps(rows, indent=2))
+        print_json(rows)
         return
     if not cards:
         print("no weights are shipped; make some with: miai go train")
@@ -72,7 +71,7 @@ def show(
     card, size = read_card(path), path.stat().st_size
     if as_json:
         row = {"file": path.name, "bytes": size, "parameters": card.parameters}
-        print(json.dumps({**row, **card.header.model_dump(mode="json")}, indent=2))
+        print_json({**row, **card.header.model_dump(mode="json")})
         return
     print(f"{path.name}: {size} bytes")
     for name, text in card.rows.items():
@@ -111,7 +110,7 @@ def checksum(
             raise WeightsError(f"{path}: is not the file that was shipped; install miai-go again")
         rows.append({"file": path.name, "sha256": digest})
     if as_json:
-        print(json.dumps(rows, indent=2))
+        print_json(rows)
         return
     for row in rows:
         print(f"{row['sha256']}  {row['file']}")
@@ -138,7 +137,7 @@ def export(
     except MissingExtraError as error:
         raise MissingExtraError(f"miai go export: {error}") from error
     if as_json:
-        print(json.dumps({"file": onnx.name, **asdict(comparison)}, indent=2))
+        print_json({"file": onnx.name, **asdict(comparison)})
         return
     figures = ", ".join(f"{name} {gap:.2g}" for name, gap in comparison.differences.items())
     print(

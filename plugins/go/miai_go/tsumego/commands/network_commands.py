@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from miai.cli.options import AsJson, ConfigPath, Options, add_command
+from miai.cli.options import AsJson, ConfigPath, Options, add_command, print_json
 from miai.errors import ConfigError, WeightsError
 from miai_go.commands.training import OutFolder, Overrides, print_table, train_by_config
 from miai_go.errors import DataError, ProblemError, require_torch
@@ -112,7 +111,7 @@ def show(folder: _Set, as_json: AsJson = False) -> None:
         "digest": positions.digest,
     }
     if as_json:
-        print(json.dumps(counts, indent=2))
+        print_json(counts)
         return
     for name, value in counts.items():
         print(f"{name:20} {value:.3f}" if isinstance(value, float) else f"{name:20} {value}")
@@ -158,7 +157,7 @@ def evaluate(
     together = LifeMeasures.joined(measured)
     majority = majority_accuracy(opened, NetHeader.read(weights[0]))
     if as_json:
-        print(json.dumps(_evaluation(together, measured, majority), indent=2))
+        print_json(_evaluation(together, measured, majority))
         return
     for path, measures in zip(weights, measured, strict=True):
         print(f"{path.name}: {measures.line()}")
@@ -220,7 +219,7 @@ def quantize(
         if not as_json:
             print(f"{out}: {bits} bits per weight, {out.stat().st_size} bytes")
     if as_json:
-        print(json.dumps(summary, indent=2))
+        print_json(summary)
 
 
 def ordering(
@@ -273,7 +272,7 @@ def ordering(
     network.write(out, history=(record,))
     if as_json:
         summary = {"file": out.name, "bytes": out.stat().st_size}
-        print(json.dumps({**summary, "rounds": [asdict(fit) for fit in fits]}, indent=2))
+        print_json({**summary, "rounds": [asdict(fit) for fit in fits]})
     else:
         print(f"{out}: {out.stat().st_size} bytes")
 
@@ -307,7 +306,7 @@ def predict(
             svg.parent.mkdir(parents=True, exist_ok=True)
             write_text(svg, svg_of(stones, fates))
     if as_json:
-        print(json.dumps([_fate(fate, len(stones)) for fate in fates], indent=2))
+        print_json([_fate(fate, len(stones)) for fate in fates])
         return
     for first in (0, 1):
         print(text_of(stones, fates, first=first), end="\n\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
 from collections.abc import Iterable
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from miai.cli.options import AsJson, Options, add_command
+from miai.cli.options import AsJson, Options, add_command, print_json
 
 if TYPE_CHECKING:
     from miai_go.tsumego.problem_sgf import Problem
@@ -64,7 +63,7 @@ def generate(
     by_empty, seconds = _by_empty(problems), round(time.perf_counter() - began, 1)
     if as_json:
         row = {"problems": len(problems), "by_empty": by_empty, "sha256": digest}
-        print(json.dumps({**row, "seconds": seconds}, indent=2))
+        print_json({**row, "seconds": seconds})
         return
     sizes = ", ".join(f"{size}: {number}" for size, number in by_empty.items())
     print(f"{out}: {len(problems)} problems in {seconds} s; by empty points {sizes}")
@@ -85,7 +84,7 @@ def list_problems(as_json: AsJson = False) -> None:
             "by_empty": _by_empty(problems),
             "by_board": {str(k): v for k, v in sorted(Counter(p.size for p in problems).items())},
         }
-        print(json.dumps({"families": rows, "shipped": shipped}, indent=2))
+        print_json({"families": rows, "shipped": shipped})
         return
     for row in rows:
         counts = ", ".join(f"{number} {status}" for status, number in row["statuses"].items())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import sys
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from miai.cli.options import AsJson
+from miai.cli.options import AsJson, print_json
 from miai_go.errors import ProblemError
 
 if TYPE_CHECKING:
@@ -221,7 +220,7 @@ class _Results:
         if self._json:
             rows = {"problems": self._rows, "unreadable": self.summary.unreadable}
             end = {"summary": self.summary.as_dict(), "interrupted": self.stopped}
-            print(json.dumps({**rows, **end}, indent=2))
+            print_json({**rows, **end})
         elif not self._alone or self.summary.unreadable:
             print("\n".join(self.summary.lines()))
         sys.stdout.flush()
