@@ -271,7 +271,7 @@ def test_seconds_are_kept_and_questions_take_a_share() -> None:
     assert [zone.empty for _, zone in enclosed(stones.reshape(-1))] == [13]
     seen = solver(10**9)
     began = process_time()
-    seen.look(board, 1, seconds=0.5)
+    assert seen.look(board, 1, seconds=0.5).statistics["asked"] == 1
     assert process_time() - began < TIME_SHARE * 0.5 + 0.3
     state = state_of(stones, first=2)
     search = mcts(state, simulations=0, seconds=0.4, adviser="solver")

@@ -42,6 +42,7 @@ def test_the_table_grows_up_to_its_limit_and_no_further() -> None:
     for limit in (_FIRST_BYTES, 4 * _FIRST_BYTES):
         prover = Prover(find_zone(problem.stones, problem.target), table_bytes=limit)
         first = prover._work.arrays.table.nbytes
+        assert first == 1024 * 4 * 5 * 8  # buckets of four entries
         prover.ask(prover.begin(ATTACKER), nodes=40_000)
         prover.ask(prover.begin(DEFENDER), nodes=40_000)
         sizes.append(prover._work.arrays.table.nbytes / first)

@@ -297,7 +297,7 @@ def root_sharpness(
     A short search averages over lines that nobody would play, so its values are too near to 0, in
     the middle of a game more than at its ends. Every ten plies have a factor, from 1/4 to 4, that
     has the least mean square error over all positions with a value and a result; where these are
-    few, that of the plies before. Returns one 1 without any.
+    few, that of the plies before; without any it is 1.
 
     Args:
       values, results, plies: of positions, as of `GoDataset.searched`.
