@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -90,6 +90,9 @@ def test_targets_are_mixed_where_both_are_known(tmp_path: Path) -> None:
     mixed = 0.75 * owners + own["ownership"] / 4
     mixed[1] = own["ownership"][1]
     np.testing.assert_allclose(taught["ownership"], mixed, rtol=1e-5, atol=1e-6)
+    bare = teacher.taught(replace(lesson, value=None, ownership=None, score=None))
+    for name in ("value", "ownership", "score"):
+        np.testing.assert_allclose(columns_of(bare)[name], own[name], rtol=1e-5)
 
 
 def test_resident_positions_are_taught_unturned(tmp_path: Path) -> None:

@@ -198,20 +198,6 @@ def test_captures_the_king_as_soon_as_it_can(fen: str, move: str, plies: int) ->
     assert (best_of(found), found.scores[0]) == (move, WIN - plies)
 
 
-@pytest.mark.parametrize(
-    ("fen", "move"),
-    [
-        ("4k3/8/8/3q4/8/8/8/3RK3 w - - 0 1", "d1d5"),  # a queen for nothing
-        ("r3k3/8/8/1N6/8/8/8/4K3 w - - 0 1", "b5c7"),  # a fork
-        ("8/1P6/8/8/8/6k1/8/6K1 w - - 0 1", "b7b8q"),  # a promotion
-        ("4k3/8/8/8/3pP3/8/8/K7 b - e3 0 1", "d4e3"),  # en passant
-    ],
-)
-def test_wins_material(fen: str, move: str) -> None:
-    found = engine(depth=4).evaluate(row_of_fen(fen)[None])
-    assert best_of(found) == move
-
-
 def test_a_side_without_any_move_has_its_static_value() -> None:
     rows = row_of_fen("7k/8/8/8/1p6/1P1p4/BP1P4/KRB5 w - - 0 1")[None]
     found, static = engine(depth=3).evaluate(rows), engine().evaluate(rows, deadline=PAST)

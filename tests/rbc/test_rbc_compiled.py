@@ -114,6 +114,7 @@ def test_a_tree_that_is_too_large_ends_like_a_spent_budget(monkeypatch: pytest.M
     assert not result.complete
     assert result.depth < 3
     assert made.search(root, 1).complete
+    assert not made.search(root, 2, seconds=0.0).complete
 
 
 def test_bounds_value_fewer_boards_and_visit_fewer_nodes() -> None:
@@ -141,11 +142,6 @@ def test_a_node_budget_ends_with_the_last_complete_depth(nodes: int) -> None:
         assert part.value == expected
         if part.complete:
             assert part.value == whole.value
-
-
-def test_no_time_is_still_an_answer() -> None:
-    result = RbcCompiledSearch(problem()).search(some_roots()[0], 2, seconds=0.0)
-    assert not result.complete
 
 
 def test_other_problems_and_depths_are_refused() -> None:

@@ -11,7 +11,6 @@ import pytest
 from tests.rbc.games import follow, rbc
 
 from miai_rbc.belief import scans
-from miai_rbc.kernels.scan import WINDOWS
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.game import window
 from miai_rbc.rules.rows import piece_at
@@ -46,18 +45,6 @@ def test_outcomes_equal_a_count_by_hand(number: int) -> None:
             sums[seen] += weight
         assert sorted(plain.sums[index]) == sorted(map(float, counts.values()))
         assert np.allclose(sorted(weighted.sums[index]), sorted(sums.values()))
-
-
-@pytest.mark.parametrize("name", scans.SCANS)
-def test_a_strategy_values_all_windows_and_the_best_is_an_inner_square(name: str) -> None:
-    for boards, player in middle_games():
-        weights = np.ones(len(boards)) if name == "weighted" else scans.NO_WEIGHTS
-        values = scans.SCANS[name](boards, player, weights)
-        assert values.shape == (WINDOWS,)
-        assert np.isfinite(values).all()
-        best = scans.best_window(values)
-        assert 0 < best % 8 < 7
-        assert 0 < best // 8 < 7
 
 
 def test_strategies_keep_their_promises() -> None:

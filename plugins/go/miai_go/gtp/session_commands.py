@@ -406,9 +406,8 @@ def _analyze(session: Session, command: Command, *, dialect: AnalysisDialect) ->
             until = monotonic() + seconds
             visits = sum(result.visits.values())
             result = session.player.analyse(root, seconds=seconds)
-            stuck = sum(result.visits.values()) <= visits
-            if stuck and session.pending(until - monotonic()):
-                break  # the search is complete, and the controller has gone on
+            if sum(result.visits.values()) <= visits:  # the search is complete
+                session.pending(until - monotonic())
             if monotonic() >= due:
                 write(info_line(result, root, request, dialect))
                 due = monotonic() + request.interval

@@ -47,7 +47,6 @@ def advantages(
       trace: lambda, from 0 to 1.
     """
     out = np.zeros(len(values))
-    carried = 0.0
     for i in range(len(values) - 1, -1, -1):
         last = i + 1 == len(values) or games[i + 1] != games[i]
         if last:

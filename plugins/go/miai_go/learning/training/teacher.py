@@ -114,11 +114,12 @@ class Teacher:
         return mixed, torch.where(known > 0, known, self._share)
 
     def _owners(self, lesson: Lesson, answers: Outputs) -> Batched | None:
-        if answers.ownership is None or lesson.ownership is None:
-            return lesson.ownership if answers.ownership is None else answers.ownership
-        target = self._tensor(lesson.ownership).float()
-        unknown = ~target.flatten(1).any(1)[:, None, None]
-        return self._mixed(target.masked_fill(unknown, torch.nan), answers.ownership)
+        target = lesson.ownership
+        if target is not None and answers.ownership is not None:
+            owners = self._tensor(target).float()
+            unknown = ~owners.flatten(1).any(1)[:, None, None]
+            target = owners.masked_fill(unknown, torch.nan)
+        return self._mixed(target, answers.ownership)
 
     def _mixed(self, column: Batched | None, answer: Tensor | None) -> Batched | None:
         """Return the targets, nan where unknown, with the answers' share."""
