@@ -84,6 +84,8 @@ def a_figure() -> str:
 def drawn_charts() -> Iterator[str]:
     """Yield a figure, and each chart of a page."""
     yield a_figure()
+    wide = Points(label="wide" * 99, points=[(0, 1), (1, 2)], series=0)
+    yield figure("", [[Plot(title="", x=Axis(), y=Axis(), marks=[wide])]])
     one = PlotLine(Markup("<b>one</b>"), "one", [1, 10, 100], [0, 5, 4], [1, 2, 3])
     two = PlotLine(Markup("two"), "two", [1, 100], [2, 2])
     words = {"x_label": "games", "y_label": "Elo", "label": "Elo over games"}
