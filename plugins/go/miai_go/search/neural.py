@@ -233,7 +233,7 @@ class ForestSearch(TreeSearch):
     def _grow(self, clock: SearchClock | None) -> int:
         budget = self._limit or self._planned  # without a limit, a Gumbel search plans
         self._full = False
-        done = int(self._forest.search(_ONE, budget, self._leaf_valuer(), stop=clock)[0])
+        done = int(self._forest.search(_ONE, budget, self._leaf_valuer(), stop=clock).item())
         self._full = self._forest.full(0)
         return done
 

@@ -456,17 +456,18 @@ def _choose_known(
     """Return the best move on the only board, as deep as time or a race's evaluations allow."""
     # A race would value each of the `moves` once a ply; the fewer pieces, the less a ply costs.
     affordable = (settings.evaluations or 0) / moves
-    factor = min(_DEEPER, 2 + int(_count(rows)[0]) / 15)
+    factor = min(_DEEPER, 2 + int(_count(rows).item()) / 15)
     extra = min(_most_extra(settings), int(np.log(max(1.0, affordable)) / np.log(factor)))
     depth, progress = min(MAX_DEPTH, settings.depth + 1 + extra), scorer.progress
     top = moves if progress.passes > 2 else _FINALISTS if progress.reached else 1
     result = scorer.engine.evaluate(rows, top=top, depth=depth, deadline=deadline)
-    best = result.moves[0][result.moves[0] != NO_MOVE].tolist()
+    best = result.moves[result.moves != NO_MOVE].tolist()
     # A pass keeps a king that every move would lose. Out of check a move may be unseen.
     checks = np.empty(1, np.bool_)
     find_checks(rows, checks)
-    if not best or (result.scores[0] <= 2 - WIN and not checks[0]):
-        return Choice(NOTHING, float(result.scores[0]), 1, moves, "known", extra)
+    score = result.scores.item()
+    if not best or (score <= 2 - WIN and not checks.item()):
+        return Choice(NOTHING, float(score), 1, moves, "known", extra)
     scores = result.move_scores[:, : len(best)].astype(np.float64)
     (values,) = progress.adjusted(scores, rows, outcomes(rows, best))
     place = int(np.argmax(values))
@@ -479,7 +480,7 @@ def with_pieces(settings: MoveSettings, rows: Words) -> MoveSettings:
     With fewer of them depth tells more than breadth, and a few pawns decide almost as a king does:
     a sure loss of material does not avoid a small risk for the king, nor is a won game risked.
     """
-    pieces = min(24, int(_count(rows[:1])[0]))
+    pieces = min(24, int(_count(rows[:1]).item()))
     king = min(settings.king, max(_LEAST_KING, settings.king * pieces / 24))
     decisive = _DECISIVE / max(_DECISIVE / _UNBOUNDED, 1.0 - pieces / 24)
     samples = max(1, settings.samples * pieces // 24)

@@ -342,7 +342,7 @@ class Parts(NamedTuple):
       sizes: (parts,) the number of boards of each part.
       ends: (parts,) the row that each part writes next, within a block of its own; -1 before its
         first block.
-      free: (1,) the next block's first row. A thread takes every `step`-th block.
+      free: (threads,) the first row of each one's next block; it takes every `step`-th block.
     """
 
     tables: Words
@@ -371,8 +371,8 @@ def add_listed(
         for number in range(len(heads)):
             count = counts[number, part]
             if count and end < 0:  # the part's first block
-                end = free[0]
-                free[0] += BLOCK * step
+                end = free[first]
+                free[first] += BLOCK * step
             head, change = heads[number, part], changes[number, part]
             for begin in range(0, count, _GROUP):
                 until = min(begin + _GROUP, count)
@@ -386,8 +386,8 @@ def add_listed(
                     size += 1
                     end += 1
                     if end % BLOCK == 0:
-                        end = free[0]
-                        free[0] += BLOCK * step
+                        end = free[first]
+                        free[first] += BLOCK * step
         # A thread has its own parts and blocks, so that no two write the same rows.
         ends[part], sizes[part] = end, size
 

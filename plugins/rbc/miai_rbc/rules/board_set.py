@@ -161,7 +161,7 @@ class Expansion:
             thread,
             self.threads,
             self._out,
-            Parts(self._tables, self._sizes, self._ends, self._free[thread : thread + 1]),
+            Parts(self._tables, self._sizes, self._ends, self._free),
         )
 
     # -- the end --------------------------------------------------------------------------------
