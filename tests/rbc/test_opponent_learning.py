@@ -119,6 +119,7 @@ def test_training_repeats_itself_by_the_seed(folder: Path) -> None:
     assert (other.table != first.table).any()
 
 
+@pytest.mark.slow
 def test_measuring_compares_three_ways(
     folder: Path, trained: tuple[OpponentModel, list[float]]
 ) -> None:

@@ -158,6 +158,7 @@ def test_a_hint_that_is_not_answered_can_be_asked_for_again(
     problems.clear()
 
 
+@pytest.mark.slow
 def test_who_takes_the_other_side_leaves_its_own_and_sees_its_clock_tick(
     page: Page, address: str
 ) -> None:
