@@ -201,7 +201,7 @@ class Game(ABC):
         loss, rest = info.min_utility, info.max_utility
         if info.utility_sum is not None and others:
             rest = (info.utility_sum - losers * loss) / others
-        elif info.utility_sum is not None and losers > 1:
+        elif info.utility_sum is not None:
             loss = info.utility_sum / losers
         return tuple(loss if team in lost else rest for team in teams)
 

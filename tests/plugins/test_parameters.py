@@ -231,8 +231,10 @@ def defaults_in(owner: ModuleType | type, module: str) -> Iterator[str]:
             continue
         said = list[str]()
         if inspect.isfunction(function):
-            parameters = inspect.signature(function).parameters.values()
-            said = [f"{p.name}={p.default!r}" for p in parameters if isinstance(p.default, PLAIN)]
+            for p in inspect.signature(function).parameters.values():
+                star = "*" * (p.kind is p.KEYWORD_ONLY)
+                value = f"={p.default!r}" * isinstance(p.default, PLAIN)
+                said += [f"{star}{p.name}{value}"] * bool(star or value)
         elif inspect.isclass(function):
             yield from defaults_in(function, module)
             fields = function.model_fields if issubclass(function, BaseModel) else {}
