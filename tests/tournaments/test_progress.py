@@ -14,6 +14,7 @@ from rich.console import Console
 from tests.tournaments.support import config_text, environment, player
 from tests.whole_texts import assert_expected
 
+from miai import progress
 from miai.plain import one_line
 from miai.progress import Progress, clock_text, show_activity
 from miai_tournaments.report.live import LiveReporter, Reporter, RunStatus, describe
@@ -125,7 +126,8 @@ def test_punctuation_is_not_doubled(
     assert capsys.readouterr().out == f"{line}\n"
 
 
-def test_the_live_view_fits_into_80_columns() -> None:
+def test_the_live_view_fits_into_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "REFRESH_SECONDS", 1e9)
     screen = io.StringIO()
     console = Console(file=screen, width=80, height=40, force_terminal=True, highlight=False)
     reporter = LiveReporter("a title", console)
@@ -150,6 +152,7 @@ def test_the_live_view_fits_into_80_columns() -> None:
         assert part in text
     assert "Elo" in text
     assert "Crosstable" in text
+    assert text.count("a title") == 3  # the changes between came too soon
 
 
 def test_a_status_tells_what_is_done_and_who_runs_it() -> None:

@@ -171,6 +171,17 @@ def test_a_quiet_run_sends_its_parts_once(browser: Browser) -> None:
             events.next()
 
 
+def test_a_reader_is_sent_what_is_newer_than_his_version(runs: Path) -> None:
+    watched = pages.WatchedRun(runs / EVIL)
+    for name in ("state", "boards", "state"):
+        watched._put(name, name)
+    assert [json.loads(watched._message(known)[1]) for known in (0, 1, 2)] == [
+        {"state": "state", "boards": "boards"},
+        {"boards": "boards"},
+        {},
+    ]
+
+
 @pytest.mark.slow
 @pytest.mark.engine("chromium")
 def test_a_report_that_changes_stays_as_its_reader_left_it(
