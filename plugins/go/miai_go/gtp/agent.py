@@ -87,7 +87,7 @@ class GtpJudge:
         size, seconds = self._game.size, self._parameters.timeouts.command
         clear_board(client, size, seconds)
         client.ask(f"komi {self._game.white_bonus:g}", seconds=seconds)
-        stones = state.board.stones().reshape(-1)
+        stones = state.board.stones().ravel()
         black, white = (np.flatnonzero(stones == s).tolist() for s in (BLACK_STONE, WHITE_STONE))
         place_points(client, (black, white), size, seconds)
         return dead_stones(client, size, seconds)

@@ -229,7 +229,7 @@ def _ownership(extras: _Extras, state: FreeState) -> str:
         # Seeded by the position, so that the same analysis prints the same line.
         playouts = Playouts(size, state.board.hash)
         result = playouts.run(state.board, state.to_move, _PLAYOUTS, komi=state.game.white_bonus)
-        black = result.ownership.reshape(-1)
+        black = result.ownership.ravel()
         owners = (black if state.to_move == BLACK else -black).tolist()
     rows = [owners[row * size : (row + 1) * size] for row in reversed(range(size))]
     return " ".join(f"{value:.3f}" for row in rows for value in row)
@@ -282,7 +282,7 @@ def _lines(answers: Answers, state: GoState) -> list[str]:
         lines += ["policy", *_grid(chances[:-1], state.game.size)]
         lines.append(f"policyPass {chances[-1]:.6f}")
     if answers.ownership is not None:
-        owners = white * answers.ownership[0].reshape(-1)
+        owners = white * answers.ownership[0].ravel()
         lines += ["whiteOwnership", *_grid(owners, state.game.size)]
     return lines
 

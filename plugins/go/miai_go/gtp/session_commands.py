@@ -348,7 +348,7 @@ def _play_choice(session: Session, player: int, result: SearchResult, began: flo
 
 def _moves_that_clean_up(session: Session, state: FreeState) -> list[int]:
     """Return the moves that fill no eye if stones of the opponent are dead; otherwise none."""
-    stones = state.board.stones().reshape(-1).tolist()
+    stones = state.board.stones().ravel().tolist()
     own = state.to_move + 1
     if not any(stones[point] == 3 - own for point in session.likely_dead(state)):
         return []

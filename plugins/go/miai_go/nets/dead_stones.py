@@ -84,5 +84,5 @@ def expected_owners(oracle: Oracle, state: GoState) -> NDArray[np.floating] | No
     owners = asked.infer(asked.encoder.encode(positions)).ownership
     if owners is None:
         return None
-    black: NDArray[np.floating] = owners[0].reshape(-1) * (1 if state.to_move == BLACK else -1)
+    black: NDArray[np.floating] = owners[0].ravel() * (1 if state.to_move == BLACK else -1)
     return black

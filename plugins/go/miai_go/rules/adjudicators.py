@@ -71,7 +71,7 @@ def find_safe(stones: Stones, color: int, *, suicide: bool) -> Safe:
       color: the player, 0 for Black.
       suicide: whether the opponent may remove stones of their own by suicide.
     """
-    flat: list[int] = stones.reshape(-1).tolist()
+    flat: list[int] = stones.ravel().tolist()
     around = [neighbours(point, len(stones)) for point in range(len(flat))]
     own = color + 1
     chains = connected_parts((p for p, s in enumerate(flat) if s == own), around.__getitem__)

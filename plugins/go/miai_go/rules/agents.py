@@ -34,7 +34,7 @@ class FastRandomAgent(Agent):
     def _choose(self, state: GoState) -> int:
         points = state.legal_actions()
         pass_action = points.pop()
-        stones = state.board.stones().reshape(-1).tolist()
+        stones = state.board.stones().ravel().tolist()
         own = state.current_player() + 1
         while points:
             index = self.rng.randrange(len(points))

@@ -64,7 +64,7 @@ def dead_chains(board: Board, black: NDArray[np.floating], threshold: float) -> 
     Args:
       black: share with which Black owns each point minus that of White, (points,).
     """
-    flat = board.stones().reshape(-1)
+    flat = board.stones().ravel()
     dead: list[int] = []
     for chain in board.chains():
         ownership = float(black[chain].mean())
@@ -85,7 +85,7 @@ def playout_owners(board: Board, count: int) -> NDArray[np.float64]:
     # Both players begin half of them: who is to move must not decide which stones are dead.
     results = [playouts.run(board, color, count // 2, komi=0.0) for color in (BLACK, WHITE)]
     black: NDArray[np.float64] = np.mean([r.ownership for r in results], axis=0)
-    return black.reshape(-1)
+    return black.ravel()
 
 
 def settled_margin(state: GoState) -> float:

@@ -264,10 +264,10 @@ class GoState(State):
         planes[1] = stones == 2 - player
         planes[2] = stones == EMPTY
         if self.phase == Phase.PLAY:
-            planes[3].reshape(-1)[self.legal_actions()[:-1]] = 1
+            planes[3].ravel()[self.legal_actions()[:-1]] = 1
         last = self.last_action
         if last is not None and last < self.game.pass_action:
-            planes[4].reshape(-1)[last] = 1
+            planes[4].ravel()[last] = 1
         planes[5] = self.current_player() == player
         planes[6] = player == BLACK
         return planes
@@ -642,7 +642,7 @@ class GoGame(Game):
         if not (start.black or start.white):
             return Board(self.size)
         stones = np.zeros((self.size, self.size), np.int8)
-        flat = stones.reshape(-1)
+        flat = stones.ravel()
         for color, points in ((BLACK, start.black), (WHITE, start.white)):
             for point in points:
                 if not 0 <= point < self.pass_action or flat[point]:

@@ -320,7 +320,7 @@ class GoRenderer:
 def _territory(state: GoState) -> NDArray[np.float64]:
     """Return the owners of the empty points of a counted position, 0 elsewhere."""
     owners = np.where(state.board.stones() == 0, state.score().owners, 0)
-    return owners.astype(np.float64).reshape(-1)
+    return owners.astype(np.float64).ravel()
 
 
 def _proposal_hint(state: GoState) -> str:

@@ -80,7 +80,7 @@ def territory_score(
     if not rules.seki_territory:
         owners[in_seki(cleared.stones(), owners)] = 0
     by_black, by_white = board.captures
-    prisoners = stones.reshape(-1)[list(dead)]
+    prisoners = stones.ravel()[list(dead)]
     black = (owners > 0).sum() + by_black + pass_stones[1] + (prisoners == WHITE_STONE).sum()
     white = (owners < 0).sum() + by_white + pass_stones[0] + (prisoners == BLACK_STONE).sum()
     return Score(float(black), float(white) + white_bonus, owners, dead)
@@ -91,7 +91,7 @@ def without_dead(board: Board, dead: tuple[int, ...]) -> Board:
     if not dead:
         return board
     stones = board.stones()
-    stones.reshape(-1)[list(dead)] = EMPTY
+    stones.ravel()[list(dead)] = EMPTY
     return Board.from_stones(stones)
 
 
@@ -105,8 +105,8 @@ def in_seki(stones: Stones, owners: NDArray[np.int8]) -> NDArray[np.bool_]:
     it, a group with a false eye beside an unfilled neutral point counts as seki too.
     """
     size = len(stones)
-    flat: list[int] = stones.reshape(-1).tolist()
-    empty, owned = (stones == EMPTY).reshape(-1), owners.reshape(-1) != 0
+    flat: list[int] = stones.ravel().tolist()
+    empty, owned = (stones == EMPTY).ravel(), owners.ravel() != 0
     territory = set(np.flatnonzero(empty & owned).tolist())
     neutral = set(np.flatnonzero(empty & ~owned).tolist())
 
@@ -120,5 +120,5 @@ def in_seki(stones: Stones, owners: NDArray[np.int8]) -> NDArray[np.bool_]:
         regions = connected_parts(group & territory, lambda p: neighbours(p, size))
         open_to = {other for point in group for other in neighbours(point, size)} & neutral
         if open_to and len(regions) == 1 and len(regions[0]) <= SEKI_EYE:
-            seki.reshape(-1)[list(regions[0])] = True
+            seki.ravel()[list(regions[0])] = True
     return seki

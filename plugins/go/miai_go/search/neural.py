@@ -121,7 +121,7 @@ class ForestSearch(TreeSearch):
             self._outlook_at, self._outlook, self._leads = place, {}, {}
             owners, score = self._valuer.outlook(positions_of([state]))
             if owners is not None:
-                self._outlook["ownership"] = [round(float(x), 3) for x in owners[0].reshape(-1)]
+                self._outlook["ownership"] = [round(float(x), 3) for x in owners[0].ravel()]
             if score is not None:
                 self._outlook["score"] = round(float(score[0]), 2)
         if "score" not in self._outlook:
@@ -438,7 +438,7 @@ class PolicyPlayer:
 def _sensible(state: GoState) -> NDArray[np.bool_]:
     """Return the moves to choose from, (size * size + 1,), pass last."""
     mask = root_mask(state, np.ones(state.game.pass_action + 1, np.bool_))
-    stones = state.board.stones().reshape(-1).tolist()
+    stones = state.board.stones().ravel().tolist()
     for point in np.flatnonzero(mask[:-1]).tolist():
         if fills_eye(stones, point, state.to_move + 1):
             mask[point] = False

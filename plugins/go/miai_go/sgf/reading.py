@@ -240,7 +240,7 @@ class _LineFollower:
     def _force(self, color: int, action: int) -> None:
         """Place a stone on another; the line starts behind it."""
         stones = self._board.stones()
-        stones.reshape(-1)[action] = EMPTY
+        stones.ravel()[action] = EMPTY
         try:
             board = Board.from_stones(stones)
             board.play_unchecked(color, action)
@@ -260,7 +260,7 @@ class _LineFollower:
             self._game.warn(
                 f"{self._place}: the line begins here, behind {len(self._actions)} moves"
             )
-        flat = self._board.stones().reshape(-1)
+        flat = self._board.stones().ravel()
         black = tuple(np.flatnonzero(flat == BLACK_STONE).tolist())
         white = tuple(np.flatnonzero(flat == WHITE_STONE).tolist())
         # A set-up position has no ko and no prisoners.

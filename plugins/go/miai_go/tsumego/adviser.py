@@ -187,7 +187,7 @@ class GroupAdviser:
         weights, useless = np.zeros(size**2 + 1), np.zeros(size**2 + 1, np.bool_)
         groups = critical = proofs = 0
         questions: dict[_Key, Question] = {}
-        for stones, zone in enclosed(board.stones().reshape(-1), ko=board.ko_point):
+        for stones, zone in enclosed(board.stones().ravel(), ko=board.ko_point):
             rest = None if until is None else until - perf_counter()
             if remaining <= 0 or (rest is not None and rest <= 0):
                 break

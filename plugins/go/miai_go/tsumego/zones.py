@@ -93,7 +93,7 @@ def find_zone(stones: ArrayLike, target: int) -> Zone:
       ProblemError: the target is empty, no wall is safe, or the zone is open or larger than 63
         points.
     """
-    return _Finder(np.asarray(stones, np.int8).reshape(-1), target).zone()
+    return _Finder(np.asarray(stones, np.int8).ravel(), target).zone()
 
 
 class _Finder:

@@ -612,7 +612,7 @@ def _window_value(
     visible = rows[:, : WHITE + 1] & np.uint64(squares)
     _, parts = np.unique(visible, axis=0, return_inverse=True)
     # Releases of numpy differ in the shape of the inverse.
-    parts = parts.reshape(-1)
+    parts = parts.ravel()
     total = 0.0
     for part in range(int(parts.max()) + 1):
         members = parts == part

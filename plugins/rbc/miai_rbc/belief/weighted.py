@@ -237,7 +237,7 @@ class WeightedBoards:
         # Boards that differed in what was captured are the same now, and their weights add up.
         rows, places = np.unique(self.boards.rows, axis=0, return_inverse=True)
         sums = np.zeros((len(rows), len(self._shares)))
-        np.add.at(sums, places.reshape(-1), self.by_style)
+        np.add.at(sums, places.ravel(), self.by_style)
         self.boards, self.by_style = BoardSet(rows), sums
 
     def predicted(self, count: int) -> BoardSet:

@@ -216,5 +216,5 @@ def final_owners(game: StoredGame) -> NDArray[np.int8] | None:
     for dead in ((), dead_by_playouts(board)):
         score = area_score(board, white_bonus=game.half_komi / 2, dead=dead)
         if score.margin == game.margin:
-            return score.owners.reshape(-1).astype(np.int8)
+            return score.owners.ravel().astype(np.int8)
     return None

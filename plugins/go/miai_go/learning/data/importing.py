@@ -306,7 +306,7 @@ def _end_of(record: GameRecord, state: GoState) -> tuple[int, float, NDArray[np.
     if record.termination == Termination.TERMINAL and state.ending != Ending.REPETITION:
         score = state.score()
         counted = area_score(state.board, white_bonus=0.0, dead=score.dead)
-        margin, ownership = score.margin, counted.owners.reshape(-1)
+        margin, ownership = score.margin, counted.owners.ravel()
     elif record.termination not in _JUDGED:
         return UNKNOWN, margin, None
     black, white = record.returns

@@ -131,7 +131,7 @@ def finished_game(
     """
     margin = board.area_score() - half_komi / 2
     result = BLACK_WON if margin > 0 else WHITE_WON if margin < 0 else DRAWN
-    ownership: NDArray[np.int8] | None = board.owners().reshape(-1)
+    ownership: NDArray[np.int8] | None = board.owners().ravel()
     if loser is not None:
         result = WHITE_WON if loser == 0 else BLACK_WON
         margin, ownership = float("nan"), None

@@ -187,12 +187,12 @@ def _folded(tensors: Tensors, name: str) -> tuple[NDArray[np.float64], NDArray[n
 
 
 def _with_bias(tensors: Tensors, name: str) -> Floats:
-    return _flat(np.append(tensors[f"{name}.weight"].reshape(-1), tensors[f"{name}.bias"]))
+    return _flat(np.append(tensors[f"{name}.weight"].ravel(), tensors[f"{name}.bias"]))
 
 
 def _flat(values: Any) -> Floats:
     with np.errstate(over="ignore"):  # what becomes infinite is refused
-        return np.ascontiguousarray(np.array(values).reshape(-1), np.float32)
+        return np.ascontiguousarray(np.array(values).ravel(), np.float32)
 
 
 def _shapes(parameters: ZoneParameters) -> dict[str, tuple[int, ...]]:

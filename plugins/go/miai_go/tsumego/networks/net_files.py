@@ -235,10 +235,10 @@ def quantize(rows: NDArray[Any], bits: int) -> tuple[NDArray[np.int64], NDArray[
 
 def pack(whole: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
     """Return the lowest bits of numbers, one after another, as 64-bit words."""
-    flat = whole.reshape(-1).astype(np.uint64)
+    flat = whole.ravel().astype(np.uint64)
     # Bit after bit, across the borders of words, so that five bits waste none.
     places = np.arange(bits, dtype=np.uint64)
-    ones = (flat[:, None] >> places & np.uint64(1)).astype(np.uint8).reshape(-1)
+    ones = (flat[:, None] >> places & np.uint64(1)).astype(np.uint8).ravel()
     buffer = np.zeros(-(-len(ones) // 64) * 64, np.uint8)
     buffer[: len(ones)] = ones
     return np.packbits(buffer, bitorder="little").view("<i8").astype(np.int64)

@@ -73,7 +73,7 @@ class Predictor:
         Args:
           stones: int8 of shape (size * size,) or (size, size), 0 empty, 1 black, 2 white.
         """
-        board = np.asarray(stones, np.int8).reshape(-1)
+        board = np.asarray(stones, np.int8).ravel()
         out = []
         for chain in chains_of(board, round(len(board) ** 0.5)):
             block = tuple(sorted(chain))
