@@ -102,7 +102,7 @@ class ForestSearch(TreeSearch):
     def _with_outlook(self, state: GoState, result: SearchResult) -> SearchResult:
         statistics = {**result.statistics, **self._expected(state, result.visits)}
         if "priors" in statistics:
-            statistics["priors"] = self._top_priors(self.game.pass_action + 1)
+            statistics["priors"] = self._top_priors(None)
         return replace(result, statistics=statistics)
 
     def _expected(self, state: GoState, visits: Mapping[int, int]) -> dict[str, Json]:
@@ -255,8 +255,8 @@ class ForestSearch(TreeSearch):
             batches["full"] = True  # the tree ended the search
         return {"seconds": seconds, **batches, "priors": self._top_priors(_TOP)}
 
-    def _top_priors(self, count: int) -> Json:
-        """Return the actions with the highest priors, with these."""
+    def _top_priors(self, count: int | None) -> Json:
+        """Return the actions with the highest priors, all without a count, with these."""
         priors = self._tree.priors()
         # A stable sort, so that equal priors are listed alike on every machine.
         order = np.argsort(-priors, kind="stable")[:count].tolist()
