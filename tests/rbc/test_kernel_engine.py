@@ -303,8 +303,3 @@ def test_a_king_that_is_gone_decides_without_a_move() -> None:
     assert (found.scores[0], found.moves[0, 0]) == (WIN, NO_MOVE)
     board.turn = chess.BLACK
     assert engine().evaluate(rows_of(board)).scores[0] == -WIN
-
-
-def test_no_boards_have_no_values() -> None:
-    found = engine().evaluate(np.zeros((0, WORDS), np.uint64), top=3)
-    assert (found.scores.shape, found.moves.shape) == ((0,), (0, 3))
