@@ -127,7 +127,7 @@ def test_decisions_before_a_take_back_stay_in_the_record() -> None:
     words = ("b2", "a1", "undo", "c3", "resign")
     shown, record = game_at_table("tic_tac_toe", *words, opponent="mcts")
     assert re.search(
-        r"^o played ..: its win rate \d+\.\d %, 1000 simulations, expects", shown, re.M
+        r"^o played ..: its win rate \d+\.\d %, 1000 simulations, expects( ..){5}, ", shown, re.M
     )
     assert [move.opening for move in record.moves] == [False] * len(record.moves)
     assert "value" in record.moves[1].statistics

@@ -35,6 +35,7 @@ def test_a_league_with_openings_settings_teams_and_a_table(tmp_path: Path) -> No
             settings={"komi": 6.5} if n % 4 else {},
             seconds=(1 + n / 10, 5.0),
             moves=50 + n,
+            detail="by hand" if n % 5 else "",
             status="pending" if n % 9 == 8 else "done",
         )
         for n, row in enumerate(round_robin(6))
