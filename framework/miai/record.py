@@ -136,8 +136,9 @@ class GameRecord:
       started: start time, ISO 8601 in UTC.
       seconds: wall time of the game.
       versions: versions of python, miai, numpy and the plugins involved.
-      tags: the organiser's labels: tournament, round, pair, opening; and `warnings`, the list of
-        what a reader found wrong in a file of another format.
+      tags: the organiser's labels: tournament, round, pair, opening. A record that was read from a
+        file of another format has its text in a tag named by the suffix, such as ``.sgf``, and what
+        the reader found wrong in the list `warnings`.
       verdicts: the first verdict of each adjudicator, oldest first. If `termination` is
         ``adjudication``, the last one ended the game; otherwise the game was held out and played
         on, to measure how often adjudicators are wrong.

@@ -78,8 +78,17 @@ def test_comments_and_variations_are_of_positions() -> None:
     (record,) = SgfRecords().read(text.encode(), source="x.sgf")
     assert [move.action for move in record.moves] == [72, 73, 74]
     assert record.variations == [(0, 64), (4, 72), (1, 64), (6, 65), (7, 66), (6, 48), (2, 75)]
+    stops = [
+        f"[A variation stops here: {why}]"
+        for why in (
+            "B[cc] is not the move of the player whose turn it is",
+            "AW[cc] sets up stones, or is not one move",
+            "go: action 64 (B8) is not legal here",
+        )
+    ]
     assert record.comments == [
-        (0, "root"), (1, "one"), (2, "two\n\na\n\nb"), (6, "d"), (7, "c"), (10, "three")
+        (0, "root"), (1, f"one\n\n{stops[1]}\n\n{stops[0]}"), (2, "two\n\na\n\nb"),
+        (6, f"{stops[2]}\n\nd"), (7, "c"), (10, "three"),
     ]  # fmt: skip
     assert record.tags["warnings"] == ["variations that cannot be shown, but are kept: 3"]
     replay(read_record(record.to_json_lines()))
@@ -109,7 +118,10 @@ def test_a_tree_is_written_as_it_was_read(nodes: list[tuple[int, int, str]]) -> 
     trees = [as_lists(sgf_grammar.parse_sgf_game(each)) for each in (text, written)]
     assert trees[0] == trees[1]
     record.players[0].name = "somebody else"
-    assert "N[" not in SgfRecords().write(record)
+    game.get_root().set("PB", "somebody else")
+    written = SgfRecords().write(record).encode()
+    trees = [as_lists(sgf_grammar.parse_sgf_game(each)) for each in (game.serialise(), written)]
+    assert trees[0] == trees[1]
 
 
 def test_handicap_and_set_up_become_parameters_of_the_game() -> None:

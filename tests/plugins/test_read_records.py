@@ -10,11 +10,12 @@ from typing import Any
 import chess
 import chess.pgn
 import pytest
+from sgfmill import sgf
 
 import miai
 from miai.api import record_format
 from miai.errors import RecordError
-from miai.playing.replay import replay
+from miai.playing.replay import record_of_actions, replay
 from miai.plugins.loader import registry
 from miai.record import GameRecord, ReadableFormat, Termination
 
@@ -94,7 +95,8 @@ def test_comments_stay_with_their_moves_where_stones_are_set_up_later() -> None:
     (record,) = readable("sgf", "go").read(data, source="x.sgf")
     replay(record)
     assert [move.text for move in record.moves] == ["D2", "E1"]
-    assert (record.comments, record.variations) == ([(0, "one"), (1, "two")], [])
+    stop = "[A variation stops here: it begins before this position]"
+    assert (record.comments, record.variations) == ([(0, f"one\n\n{stop}"), (1, "two")], [])
     assert sorted(record.game_parameters["white_stones"]) == ["B4", "C3"]
 
 
@@ -135,6 +137,42 @@ def test_pgn_is_read_as_the_world_writes_it(old: str, new: str) -> None:
     assert len(record.moves) == 4
     assert record.returns == (0, 0)
     replay(record)
+
+
+TREE = "(;SZ[5](;B[aa]C[x](;W[bb](;B[cc](;W[dd])(;W[ee]))(;B[cd]C[y]))(;W[cc]))(;B[bb]))"
+
+
+@pytest.mark.parametrize(
+    ("kept", "more", "written"),
+    [
+        (4, "A1", TREE.replace("W[dd]", "W[dd];B[ae]")),
+        (3, "E5 A1", TREE.replace("(;W[dd])", "(;W[ea];B[ae])(;W[dd])")),
+        (2, "", "(;SZ[5](;B[aa]C[x](;W[bb])(;W[cc]))(;B[bb]))"),
+        (0, "C3", TREE.replace("(;B[aa]", "(;B[cc])(;B[aa]")),
+    ],
+)
+def test_a_changed_record_keeps_what_hangs_on_its_main_line(
+    kept: int, more: str, written: str
+) -> None:
+    (record,) = readable("sgf", "go").read(TREE.encode(), source="x")
+    loaded = miai.load_game("go", **record.game_parameters)
+    state = loaded.new_initial_state()
+    for move in record.moves[:kept]:
+        state.apply_action(move.action)
+    for word in more.split():
+        state.apply_action(state.string_to_action(word))
+    changed = record_of_actions(loaded, state.history(), players=["Black", "new"])
+    changed.tags = record.tags
+    output = readable("sgf", "go").write(changed)
+    trees = [sgf.Sgf_game.from_string(each).get_root() for each in (output, written)]
+    trees[1].set("PW", "new")
+    assert tree_of(trees[0]) == tree_of(trees[1])
+
+
+def tree_of(node: Any) -> Any:
+    """Return the properties of a node of sgfmill and the trees behind it."""
+    own = {name: node.get(name) for name in node.properties() if name not in ("CA", "FF", "GM")}
+    return own, [tree_of(child) for child in node]
 
 
 def test_random_games_of_chess_come_back() -> None:

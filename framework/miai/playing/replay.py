@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final, TypeVar
 
 from miai.errors import ConfigError, GameError, MiaiError, RecordError
 from miai.game import Game, Player, State
@@ -17,6 +18,7 @@ from miai.record import (
     VerdictRecord,
     observations_as_json,
 )
+from miai.record_reader import MAX_VARIATIONS
 
 _TOLERANCE = 1e-9
 
@@ -86,6 +88,82 @@ def variation_actions(record: GameRecord, game: Game) -> Iterator[tuple[MoveReco
         if number in begun:
             states[number] = state
         yield move, state
+
+
+NodeT = TypeVar("NodeT")
+_MOST_NOTES: Final = 100
+
+
+def add_tree(
+    record: GameRecord,
+    game: Game,
+    main: Iterable[tuple[NodeT, int | None]],
+    *,
+    children: Callable[[NodeT], Sequence[NodeT]],
+    actions: Callable[[NodeT, State], Sequence[int]],
+    comment: Callable[[NodeT], str],
+) -> str:
+    """Add the comments and variations of a file to the record of its main line.
+
+    A variation is shown up to what the rules of `game` forbid; a comment there says why it stops.
+
+    Args:
+      main: the nodes of the main line with the number of actions up to each, None before the
+        record begins.
+      children: the nodes that follow a node, the main line's first.
+      actions: those that lead from a state to a node, at most 2. Raises `MiaiError` or
+        `ValueError`, which says why there are none.
+      comment: what is said of a node.
+
+    Returns a warning if not all is shown; at most `MAX_VARIATIONS` actions are.
+    """
+    comments: dict[int, list[str]] = {}
+    state, played, stopped = game.new_initial_state(), 0, 0
+    for node, plies in main:
+        position = plies or 0
+        for move in record.moves[played:position]:
+            state.apply_action(move.action)
+        played = max(played, position)
+        comments.setdefault(position, []).append(comment(node))
+        others = children(node)[1:]
+        here = state.clone() if others else state
+        pending = [(child, position, here) for child in reversed(others)]
+        while pending:
+            node, position, before = pending.pop()
+            try:
+                if plies is None:
+                    raise ValueError("it begins before this position")
+                if len(record.variations) + stopped > MAX_VARIATIONS - 2:
+                    raise ValueError(f"at most {MAX_VARIATIONS} actions of variations are shown")
+                taken, after = actions(node, before), before.clone()
+                for action in taken:
+                    after.apply_action(action)
+            except (MiaiError, ValueError) as error:
+                if stopped < _MOST_NOTES:
+                    why = str(error).partition("\n")[0]
+                    comments.setdefault(position, []).append(f"[A variation stops here: {why}]")
+                stopped += 1
+                continue
+            for action in taken:
+                record.variations.append((position, action))
+                position = len(record.moves) + len(record.variations)
+            comments.setdefault(position, []).append(comment(node))
+            pending += [(child, position, after) for child in reversed(children(node))]
+    texts = ((position, "\n\n".join(filter(None, said))) for position, said in comments.items())
+    record.comments = [(at, said) for at, said in sorted(texts) if said.strip()]
+    return f"variations that cannot be shown, but are kept: {stopped}" if stopped else ""
+
+
+def has_same_end(record: GameRecord, other: GameRecord) -> bool:
+    """Return whether two records say the same of how their games ended."""
+    names = ("termination", "returns", "loser", "detail")
+    return all(getattr(record, name) == getattr(other, name) for name in names)
+
+
+def is_same_game(record: GameRecord, other: GameRecord) -> bool:
+    """Return whether two records are of the same game, whatever is said of it."""
+    said = ("tags", "versions", "comments", "variations")
+    return replace(record, **{name: getattr(other, name) for name in said}) == other
 
 
 def record_of_actions(

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from sgfmill import sgf
 
 from miai.errors import GameError
+from miai.game import State
 from miai.playing.openings import Opening, check_file
-from miai.record_reader import MAX_VARIATIONS
 from miai_go.rules.board import BLACK, BLACK_STONE, EMPTY, WHITE, WHITE_STONE, Board, BoardError
 from miai_go.rules.coordinates import MAX_SIZE, vertex
 from miai_go.rules.game import GoGame, GoState, Start
@@ -371,7 +371,7 @@ def _game(tree: Any, warnings: tuple[str, ...], source: str, place: str) -> SgfG
     return game
 
 
-def _text(node: Any, name: str) -> str:
+def text_of(node: Any, name: str) -> str:
     """Return the first value of a text property; empty if it has none."""
     if not node.has_property(name):
         return ""
@@ -454,54 +454,21 @@ class SgfGame:
                 raise self.error(f"more than {MAX_LINES} variations")
             yield line
 
-    def annotations(
-        self, line: SgfLine, game: GoGame
-    ) -> tuple[list[tuple[int, str]], list[tuple[int, int]]]:
-        """Return the comments and variations of a line as `GameRecord` has them.
-
-        With a warning, variations are left out that the rules of `game` forbid, that set up stones,
-        that begin before the line does, and those behind the first `MAX_VARIATIONS` actions.
-        """
-        comments: dict[int, list[str]] = {}
-        variations: list[tuple[int, int]] = []
-        state, played, left_out = game.new_initial_state(), 0, 0
-        for number, (main, plies) in enumerate(line.nodes, 1):
-            position = plies if number >= line.begin else 0
-            for action in line.actions[played:position]:
-                state.apply_action(action)
-            played = max(played, position)
-            here = state.clone() if len(main) > 1 else state
-            pending = [(child, position, here) for child in reversed(main[1:])]
-            comments.setdefault(position, []).append(_text(main, "C"))
-            while pending:
-                node, position, before = pending.pop()
-                shown = number >= line.begin and len(variations) < MAX_VARIATIONS
-                if not shown or (after := self._after(node, before)) is None:
-                    left_out += 1
-                    continue
-                if after is not before:
-                    variations.append((position, after.history()[-1]))
-                    position = len(line.actions) + len(variations)
-                comments.setdefault(position, []).append(_text(node, "C"))
-                pending += [(child, position, after) for child in reversed(node[:])]
-        if left_out:
-            self.warn(f"variations that cannot be shown, but are kept: {left_out}")
-        texts = ((position, "\n\n".join(filter(None, said))) for position, said in comments.items())
-        return [(at, said) for at, said in sorted(texts) if said.strip()], variations
-
-    def _after(self, node: Any, state: GoState) -> GoState | None:
-        """Return the state after a node, the same if it has no move; None if it is illegal."""
+    def move_of(self, node: Any, state: State) -> tuple[int, ...]:
+        """Return the move of a node, if any. Raises `ValueError` if it cannot follow `state`."""
         names = [name for name in ("B", "W", "AB", "AW", "AE") if node.has_property(name)]
         if not names:
-            return state
-        if names not in (["B"], ["W"]) or state.current_player() != "BW".index(names[0]):
-            return None
+            return ()
+        written = "".join(f"{name}[{shown(node.get_raw(name))}]" for name in names)
+        if names not in (["B"], ["W"]):
+            raise ValueError(f"{written} sets up stones, or is not one move")
         try:
             point = node.get(names[0])
         except ValueError:
-            return None
-        action = self.size**2 if point is None else point[0] * self.size + point[1]
-        return state.child(action) if state.is_legal(action) else None
+            raise ValueError(f"{written} is malformed or off the board") from None
+        if state.current_player() != "BW".index(names[0]):
+            raise ValueError(f"{written} is not the move of the player whose turn it is")
+        return (self.size**2 if point is None else point[0] * self.size + point[1],)
 
     def stated_result(self) -> StatedResult | None:
         """Return the result that RE states; None if it states none that can be read."""
@@ -618,7 +585,7 @@ class SgfGame:
     def _text(self, name: str) -> str:
         if self.root.has_property(name) and len(self.root.get_raw_list(name)) > 1:
             self.warn(f"{name} is given twice, of which the first is read")
-        return _text(self.root, name)
+        return text_of(self.root, name)
 
     def _number(self, name: str) -> str | None:
         """Return the text of a property that should be a number; None if it has none."""

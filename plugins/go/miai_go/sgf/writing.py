@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
+from itertools import takewhile
 from typing import Any, Final
 
 from sgfmill import sgf
@@ -13,7 +14,7 @@ from miai import __version__
 from miai.errors import MiaiError, RecordError
 from miai.parameters import build_parameters
 from miai.plain import Json, one_line
-from miai.playing.replay import record_of_actions
+from miai.playing.replay import add_tree, has_same_end, is_same_game, record_of_actions
 from miai.record import GameRecord, MoveRecord, PlayerRecord, Termination, refuse_long
 from miai.values import Evaluation, ValueUnit
 from miai_go.rules.board import BLACK, WHITE
@@ -21,7 +22,7 @@ from miai_go.rules.coordinates import vertex
 from miai_go.rules.game import GoGame, GoState, Phase, Start
 from miai_go.rules.game_parameters import GoParameters, Rules
 from miai_go.rules.scoring import result_text
-from miai_go.sgf.reading import SgfGame, read_bytes
+from miai_go.sgf.reading import SgfGame, read_bytes, text_of
 from miai_go.sgf.results import StatedResult
 from miai_go.sgf.rule_sets import NAMES
 
@@ -67,9 +68,10 @@ def clean_text(text: str) -> str:
 class SgfRecords:
     """The record format ``sgf``: moves, rules, players, result, clock and statistics.
 
-    A game that was read is written as it was: variations, comments and all other properties are
-    kept in the tag `sgf`. In other games, a move's statistics are in its comment. Only the format
-    ``jsonl`` keeps what SGF cannot express, such as seeds.
+    A game that was read is written as it was, with its variations, comments and all other
+    properties; if it was changed, what still hangs on its main line. In other games, a move's
+    statistics are in its comment. Only the format ``jsonl`` keeps what SGF cannot express, such as
+    seeds.
     """
 
     suffix = ".sgf"
@@ -85,40 +87,31 @@ class SgfRecords:
         """
         if record.game != "go":
             raise RecordError(f"SGF records games of Go, not of {record.game}; write jsonl")
-        if (text := self._as_read(record)) is not None:
+        text = str(record.tags.get(self.suffix, ""))
+        earlier = _earlier(text) if text else None
+        if earlier is not None and is_same_game(record, earlier[1]):
             return text
         try:
             parameters = build_parameters(
                 GoParameters, record.game_parameters, where="game_parameters"
             )
             state = _game(parameters).new_initial_state()
-            file = game_file(state.game)
-            _write_head(file.get_root(), record, parameters.resolved_rules())
-            for move in record.moves:
-                _write_action(file, state, move)
+            node, played = (None, 0) if earlier is None else _common_part(record, *earlier)
+            says_end = earlier is None or node is None or not has_same_end(record, earlier[1])
+            if node is None:
+                node = game_file(state.game).get_root()
+                _write_head(node, record, parameters.resolved_rules())
+            for move in record.moves[:played]:
+                state.apply_action(move.action)
+            for move in record.moves[played:]:
+                node = _write_action(node, state, move)
         except MiaiError as error:
             if isinstance(error, RecordError):
                 raise
             raise RecordError(f"the record cannot be written as SGF: {error}") from error
-        if record.termination != Termination.TERMINAL and record.detail:
-            end = clean_text(f"{record.termination}: {record.detail}")
-            file.get_last_node().add_comment_text(end)
-        return sgf_text(file)
-
-    def _as_read(self, record: GameRecord) -> str | None:
-        """Return the SGF from which a record was read; None if it is not that of this game."""
-        text = record.tags.get("sgf")
-        if not isinstance(text, str):
-            return None
-        try:
-            (read,) = self.read(text.encode("utf-8", "replace"), source="the tag sgf")
-        except (RecordError, ValueError):
-            return None
-        # Of the same game, whatever read it and added to it.
-        other = {
-            name: getattr(record, name) for name in ("tags", "versions", "comments", "variations")
-        }
-        return text if replace(read, **other) == record else None
+        if record.termination != Termination.TERMINAL and record.detail and says_end:
+            node.add_comment_text(clean_text(f"{record.termination}: {record.detail}"))
+        return sgf_text(node.owner)
 
     def read(self, data: bytes, *, source: str) -> list[GameRecord]:
         """Return the games of a file, with the variations and comments of their main lines.
@@ -154,7 +147,7 @@ class SgfRecords:
             records[0][0].warn(one_line(str(each)).removeprefix(f"{source}: "))
         for game, record in records:
             warnings: list[Json] = [clean_text(warning) for warning in game.warnings]
-            record.tags = {"sgf": sgf_text(game.parsed)} | (
+            record.tags = {self.suffix: sgf_text(game.parsed)} | (
                 {"warnings": warnings} if warnings else {}
             )
         return [record for _, record in records]
@@ -197,9 +190,50 @@ def _record(file: SgfGame) -> GameRecord:
         returns=returns,
         detail=", ".join(said),
     )
-    comments, record.variations = file.annotations(line, game)
-    record.comments = [(position, clean_text(said)) for position, said in comments]
+    nodes = enumerate(line.nodes, 1)
+    main = ((node, plies if number >= line.begin else None) for number, (node, plies) in nodes)
+    if warning := add_tree(
+        record, game, main, children=list, actions=file.move_of, comment=_comment_of
+    ):
+        file.warn(warning)
     return record
+
+
+def _comment_of(node: Any) -> str:
+    return clean_text(text_of(node, "C"))
+
+
+def _earlier(text: str) -> tuple[SgfGame, GameRecord] | None:
+    """Return the game of a text from which a record was read; None if it has none."""
+    try:
+        (file,) = read_bytes(text.encode("utf-8", "replace"))
+        return file, _record(file)
+    except (MiaiError, ValueError):
+        return None
+
+
+def _common_part(record: GameRecord, file: SgfGame, read: GameRecord) -> tuple[Any, int]:
+    """Cut a file where a changed record leaves its main line, and take over the record's head.
+
+    Returns the node there, behind which the record's own moves begin, and their number before; no
+    node if the games are not of the same parameters.
+    """
+    pairs = zip(record.moves, read.moves, strict=False)
+    played = len(list(takewhile(lambda pair: pair[0].action == pair[1].action, pairs)))
+    line = file.main_line()
+    nodes = [node for node, plies in line.nodes[line.begin - 1 :] if plies <= played]
+    if not nodes or record.game_parameters != read.game_parameters:
+        return None, 0
+    if len(record.moves) == played:
+        for child in nodes[-1][:]:
+            child.delete()
+    root = file.root
+    for place, player, other in zip(_PLACES, record.players, read.players, strict=True):
+        if player.name != other.name:
+            set_text(root, f"P{place}", player.name or player.agent)
+    if not has_same_end(record, read):
+        set_text(root, "RE", _result(record))
+    return nodes[-1], played
 
 
 def _is_end(counted: float, stated: StatedResult | None) -> bool:
@@ -219,7 +253,7 @@ def state_to_sgf(state: GoState, *, black: str = "", white: str = "") -> str:
             set_text(root, name, text)
     for action in state.history():
         move = MoveRecord(ply=0, actor=start.current_player(), action=action, text="")
-        _write_action(file, start, move)
+        root = _write_action(root, start, move)
     return sgf_text(file)
 
 
@@ -285,21 +319,25 @@ def _write_clock(root: Any, control: Mapping[str, Any]) -> None:
         root.set("OT", overtime[kind])
 
 
-def _write_action(file: Any, state: GoState, move: MoveRecord) -> None:
-    """Apply an action to `state` and write it: as a move, or in the agreement as a comment."""
+def _write_action(node: Any, state: GoState, move: MoveRecord) -> Any:
+    """Apply an action to `state` and write it: as a move, or in the agreement as a comment.
+
+    Returns the node of the move; it is the first behind `node`, so that it is of the main line.
+    """
     game = state.game
     if state.phase != Phase.PLAY:
         name = state.action_to_string(move.action)
         player = game.info.player_names[move.actor]
         verb = "marks dead: " if move.action < game.pass_action else ""
-        file.get_last_node().add_comment_text(f"{player} {verb}{name}")
+        node.add_comment_text(f"{player} {verb}{name}")
     else:
-        node = file.extend_main_sequence()
+        node = node.new_child(0)
         set_move(node, move.actor, move.action)
         comment = _comment(move, game)
         if comment:
             set_text(node, "C", comment)
     state.apply_action(move.action)
+    return node
 
 
 def _comment(move: MoveRecord, game: GoGame) -> str:
