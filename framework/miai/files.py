@@ -11,7 +11,7 @@ import shutil
 import stat
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -170,26 +170,31 @@ def locked(path: Path, busy: MiaiError) -> Iterator[None]:
         yield
 
 
-@contextmanager
 def removed_if_refused(
     folder: Path, scaffolding: Collection[str], *errors: type[BaseException]
-) -> Iterator[None]:
-    """Remove a folder that the block makes if the block then raises `MiaiError` or `errors`.
+) -> AbstractContextManager[None]:
+    """Remove a folder that is absent now if the block raises `MiaiError` or `errors`.
 
-    The folder stays if it existed before, or contains a file whose name is not one of
-    `scaffolding`: those that are written before the work begins.
+    The folder stays if it contains a file whose name is not one of `scaffolding`: those that are
+    written before the work begins.
     """
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     refusals: tuple[type[BaseException], ...] = (MiaiError, *errors)
-    try:
-        yield
-    except refusals:
-        if missing and {p.name for p in folder.rglob("*") if not p.is_dir()} <= set(scaffolding):
-            shutil.rmtree(folder, ignore_errors=True)
-            with contextlib.suppress(OSError):
-                for parent in missing[1:]:
-                    parent.rmdir()
-        raise
+
+    @contextmanager
+    def removing() -> Iterator[None]:
+        try:
+            yield
+        except refusals:
+            files = {path.name for path in folder.rglob("*") if not path.is_dir()}
+            if missing and files <= set(scaffolding):
+                shutil.rmtree(folder, ignore_errors=True)
+                with contextlib.suppress(OSError):
+                    for parent in missing[1:]:
+                        parent.rmdir()
+            raise
+
+    return removing()
 
 
 def refuse_unwritable(path: Path, option: str) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import time
+from collections import Counter
 from dataclasses import replace
 from itertools import combinations
 
@@ -132,6 +134,15 @@ def test_equal_players_meet_in_turn() -> None:
     pairs = {frozenset((m.pairing.first, m.pairing.second)) for m in meetings[:3]}
     assert len(frozenset.union(*pairs)) == 6
     assert all(m.pairing.colours == "swap" for m in meetings)
+
+
+@pytest.mark.slow
+def test_a_thousand_players_wait_seconds_for_the_first_choices() -> None:
+    names = tuple(f"p{number:03}" for number in range(1000))
+    begun = time.process_time()
+    step = make("adaptive", Entrants(players=names), pairs=1000).more([], room=1)
+    assert time.process_time() - begun < 20
+    assert set(Counter(name for p in step.pairings for name in p.players).values()) == {2}
 
 
 def test_a_batch_is_ready_before_the_last_one_is_played(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import os
 import shutil
 import sqlite3
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
@@ -18,6 +20,7 @@ import pytest
 from tests.tournaments.support import RANDOMS, config_text, games_of, player
 
 from miai.errors import ConfigError, StoreError
+from miai.files import removed_if_refused
 from miai.process.sandbox import sandbox_hindrance
 from miai.record_reader import read_record
 from miai_tournaments.config.load import load_tournament
@@ -25,7 +28,8 @@ from miai_tournaments.report.live import Reporter, read_status
 from miai_tournaments.report.report import build_report
 from miai_tournaments.running.named_files import NamedFiles, named_files
 from miai_tournaments.running.tournament_run import RunOptions, play_tournament, resume_tournament
-from miai_tournaments.store.folder import FILE_NAME, locked
+from miai_tournaments.store import folder as store_folder
+from miai_tournaments.store.folder import FILE_NAME, LOCK, locked
 from miai_tournaments.store.rows import GameResult, ScheduledGame
 from miai_tournaments.store.store import Store
 
@@ -272,6 +276,47 @@ def test_another_name_of_a_file_and_a_journal_are_not_used(copied: Run, name: st
     assert victim.read_bytes() == bytes(512)
 
 
+def begin_again_and_again(number: int, folder: Path, together: Any) -> None:
+    """Begin in one new folder after another; every other time be refused once the lock is there."""
+    for turn in range(60):
+        store = folder / f"{turn}" / "out" / FILE_NAME
+        together.wait()
+        while time.monotonic() % 0.002 < 0.0015:
+            pass
+        removal = removed_if_refused(store.parent, {LOCK})
+        with contextlib.suppress(StoreError, ConfigError), locked(store.parent), removal:
+            if (number + turn) % 2:
+                raise ConfigError("refused")
+            if not store.exists():
+                time.sleep(0.01)  # the others stop waiting for the lock
+                store.write_text(f"{number}")
+                (folder / f"{turn}.{number}").touch()
+
+
+@pytest.mark.slow
+def test_of_runners_that_begin_at_once_none_removes_the_folder_of_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_folder, "_PAUSE", 0.001)
+    system = multiprocessing.get_context("fork")
+    together = system.Barrier(8, timeout=30)
+    racing = [
+        system.Process(target=begin_again_and_again, args=(number, tmp_path, together))
+        for number in range(together.parties)
+    ]
+    for process in racing:
+        process.start()
+    for process in racing:
+        process.join()
+        assert process.exitcode == 0
+    winners = [path.name.split(".") for path in tmp_path.glob("*.*")]
+    stores = {path.parts[-3]: path.read_text() for path in tmp_path.glob(f"*/out/{FILE_NAME}")}
+    assert stores == dict(winners)
+    assert len(winners) == len(stores) > 3
+    left = {path.parts[-2] for path in tmp_path.glob("*/out")}
+    assert left == set(stores), "who is refused leaves nothing"
+
+
 # -- rows that are gone ----------------------------------------------------------------------------
 
 
@@ -288,7 +333,11 @@ def test_a_run_that_grows_as_it_is_played_misses_no_game(tmp_path: Path) -> None
     assert (games_of(run.folder), read_status(run.folder).gaps) == (before, ())
 
 
-def test_games_that_are_gone_are_missed_and_played_again(finished: Run, copied: Run) -> None:
+@pytest.mark.parametrize("also", ["", "DELETE FROM run WHERE key = 'scheduled'"])
+def test_games_that_are_gone_are_missed_and_played_again(
+    finished: Run, copied: Run, also: str
+) -> None:
+    copied.change(also)
     for table in ("records", "games"):
         copied.change(f"DELETE FROM {table} WHERE game_id IN ('ann~bob~0001a', 'bob~own~0001b')")
     copied.change("DELETE FROM run WHERE key = 'scheduled'")

@@ -214,9 +214,11 @@ class _Run:
         openings = tournament.openings.judged(self.config.tournament.seed)
         tournament = replace(tournament, openings=openings)
         # The lock creates the folder: a sandbox hides only what exists when it starts. A config
-        # whose player cannot start leaves nothing behind.
-        with removed_if_refused(self.folder, {LOCK}, Stopped):
-            self.lock = stack.enter_context(locked(self.folder))
+        # whose player cannot start leaves nothing behind: who has the lock alone may remove it, as
+        # of several runners that begin at once one is not refused.
+        removal = removed_if_refused(self.folder, {LOCK}, Stopped)
+        self.lock = stack.enter_context(locked(self.folder))
+        with removal:
             executor = self._start(stack, self.format.most_games(), self._places(tournament), {})
         bound = self.game.info.payoff_bound
         schedule = self._schedule(openings, payoffs=bound is not None)
@@ -558,7 +560,9 @@ class _GameLoop:
         try:
             # Surplus games may still be running; nothing waits for them, or a decided match would
             # last as long as its longest unneeded game.
-            while self._needed_running() or (self._queue and self._ending is None):
+            while (self._submitted.keys() - self._schedule.surplus) or (
+                self._queue and self._ending is None
+            ):
                 self._check_stop()
                 self._check_pause()
                 self._submit()
@@ -568,10 +572,6 @@ class _GameLoop:
             # Whatever ended the loop, no worker will report to it any more.
             self._store.release()
         return self._ending or RunEnding("complete")
-
-    def _needed_running(self) -> bool:
-        """Return whether a submitted game still counts."""
-        return any(game_id not in self._schedule.surplus for game_id in self._submitted)
 
     def _check_stop(self) -> None:
         self._store.check_present()

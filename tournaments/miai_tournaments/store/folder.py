@@ -14,7 +14,6 @@ Layout of a tournament::
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import json
 import os
@@ -22,7 +21,7 @@ import secrets
 import socket
 import time
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -30,6 +29,7 @@ from typing import Final
 from miai.errors import StoreError
 from miai.files import DRAFT_PATTERN, open_plain, reading, write_text, writing
 
+_OPENINGS = 100
 _ATTEMPTS = 4
 _PAUSE = 0.05
 _STOP_SECONDS = 0.25
@@ -179,20 +179,33 @@ def locked(folder: Path, *, kind: RunKind = TOURNAMENT) -> Iterator[RunLock]:
     Raises:
       StoreError: another process holds it, or the folder cannot be written.
     """
-    with writing(folder, StoreError):
-        folder.mkdir(parents=True, exist_ok=True)
-        refuse_links(folder, kind=kind)
-        descriptor = open_plain(folder / LOCK, os.O_RDWR | os.O_CREAT)
+    descriptor = _descriptor(folder, kind)
     try:
-        _lock(descriptor, folder, kind)
         yield RunLock(folder, descriptor)
         # Requests are removed, the lock file is not: a process that waits for it would end up with
         # a lock on a deleted file.
         for name in (STOP, PAUSE):
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 (folder / name).unlink(missing_ok=True)
     finally:
         os.close(descriptor)
+
+
+def _descriptor(folder: Path, kind: RunKind) -> int:
+    """Return the lock file of a folder, opened and locked. Raises as `locked`."""
+    for _ in range(_OPENINGS):
+        with writing(folder, StoreError), suppress(FileNotFoundError):
+            folder.mkdir(parents=True, exist_ok=True)
+            refuse_links(folder, kind=kind)
+            descriptor = open_plain(folder / LOCK, os.O_RDWR | os.O_CREAT)
+            with ExitStack() as stack:
+                stack.callback(os.close, descriptor)
+                _lock(descriptor, folder, kind)
+                # Whoever had the lock may have been refused, and removed the folder with it.
+                if os.path.samestat(os.fstat(descriptor), (folder / LOCK).stat()):
+                    stack.pop_all()
+                    return descriptor
+    raise StoreError(f"{folder}: is removed again and again by others; choose another folder")
 
 
 def _lock(descriptor: int, folder: Path, kind: RunKind) -> None:

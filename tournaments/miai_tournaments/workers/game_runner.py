@@ -349,7 +349,7 @@ class GameRunner:
 
     def _game(self, settings: Mapping[str, Any]) -> tuple[Game, Panel | None]:
         """Return the game with some settings and its adjudicators; the latest few are kept."""
-        key = _key(settings)
+        key = json.dumps(settings, sort_keys=True)
         if key not in self._games:
             game = load_game(self.setup.game, **self._parameters(settings))
             rules, share = dict(self.setup.rules), self.setup.hold_out
@@ -381,10 +381,6 @@ def _try_clock(seat: AgentSeat, game: Game, clock: Clock) -> None:
         )
 
 
-def _key(settings: Mapping[str, Any]) -> str:
-    return json.dumps(settings, sort_keys=True)
-
-
 def summary(record: GameRecord) -> GameResult:
     """Return the result of a game for the store."""
     deciders = [m.actor for m in record.moves if m.actor >= 0 and not m.opening]
@@ -413,10 +409,6 @@ def serve_games(setup: Mapping[str, Any]) -> Iterator[Callable[[Mapping[str, Any
         warnings.simplefilter("ignore", PluginWarning)
         plugin_host()
     warnings.simplefilter("always", PluginWarning)
-    warnings.showwarning = _show_warning
+    warnings.showwarning = lambda message, *_, **__: print(message, file=sys.stderr)
     with GameRunner(Setup.from_plain(setup)) as runner:
         yield lambda job: runner.perform(GameJob.from_plain(job)).to_plain()
-
-
-def _show_warning(message: Warning | str, *place: object, **more: object) -> None:
-    print(message, file=sys.stderr)
