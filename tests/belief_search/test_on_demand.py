@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,9 +19,7 @@ from tests.belief_search.test_compiled import SMALL, beliefs, compiled, entries
 from tests.seeds import seed_of_test
 
 from miai.beliefs import BeliefSearch, Reply, Root, named_bounds
-from miai.beliefs.kernels.count_sketch import count_names, estimates_of
 from miai.beliefs.problem import SymmetricProblem
-from miai.beliefs.retention import CountSketch
 from miai.errors import ParameterError
 from miai_miniblind.mini_rbc import MiniRbcProblem
 from miai_miniblind.phantom_lines import PhantomLinesProblem, PhantomPublic
@@ -165,21 +162,6 @@ def outcomes(problem: Any, public: Any, hidden: int) -> Counter[object]:
 
 
 # -- retention ------------------------------------------------------------------------------------
-
-
-@given(st.integers(0, 10**6), st.sampled_from([1, 2, 3, 5, 6]), st.sampled_from([1, 7, 512]))
-@settings(max_examples=20, deadline=None)
-def test_the_kernels_count_as_the_class_does(seed: int, rows: int, width: int) -> None:
-    rng = random.Random(seed)
-    names = [rng.randrange(1 << 64) for _ in range(40)]
-    stream = rng.choices(names, range(40), k=600)
-    sketch = CountSketch(rows=rows, width=width)
-    for name in stream:
-        sketch.add(name)
-    tallies, estimates = np.zeros((rows, width), np.int64), np.empty(len(names))
-    count_names(tallies, np.array(stream, np.uint64))
-    estimates_of(tallies, np.zeros(rows), np.array(names, np.uint64), estimates)
-    assert estimates.tolist() == [sketch.estimate(name) for name in names]
 
 
 @pytest.mark.slow

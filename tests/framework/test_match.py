@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from tests.framework.broken_games import BROKEN
 
 import miai
@@ -423,21 +421,6 @@ DERIVED: dict[tuple[int | str, ...], int] = {
     (1, "player", 1): 4702355350012788790,
     ("é", -1): 3171682280274018104,
 }
-
-
-@settings(deadline=None)
-@given(
-    parts=st.lists(
-        st.lists(st.integers() | st.text(max_size=4), max_size=3).map(tuple),
-        min_size=2,
-        max_size=4,
-        unique=True,
-    )
-)
-def test_derived_seeds_are_63_bits_and_differ(parts: list[tuple[int | str, ...]]) -> None:
-    seeds = [derive_seed(*part) for part in parts]
-    assert all(0 <= seed < 2**63 for seed in seeds)
-    assert len(set(seeds)) == len(seeds)
 
 
 @pytest.mark.parametrize("part", [True, 1.0, None, b"x"])

@@ -26,7 +26,9 @@ from tests.tournaments.support import (
     environment,
     games_of,
     player,
+    rule,
     tournament,
+    verdicts_of,
 )
 
 from miai_tournaments.store.folder import has_store
@@ -35,6 +37,7 @@ from miai_tournaments.store.store import Store
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(3600)]
 
 PLAYERS = (player("ann"), player("bob"), player("deep", "mcts", simulations=40))
+RULES = rule("resign-agreement", "moves = 1") + rule("solved", "nodes = 20")
 GAMES_OF_A_ROUND = 6
 
 EXECUTORS = {"serial": 60, "processes": 80, "ray": 40}
@@ -51,7 +54,8 @@ def draw_seed() -> random.Random:
 
 def write_config(folder: Path) -> Path:
     config = folder / "x.toml"
-    config.write_text(config_text(*PLAYERS, openings={"random_plies": 1}))
+    text = config_text(*PLAYERS, openings={"random_plies": 1}, adjudication={"hold_out": 0.5})
+    config.write_text(text + RULES)
     return config
 
 
@@ -70,6 +74,8 @@ def check(folder: Path, config: Path, rounds: int) -> None:
     tournament(*words, timeout=1000)
     assert len(games_of(whole)) == GAMES_OF_A_ROUND * rounds
     assert games_of(folder) == games_of(whole)
+    assert {game[4] for game in games_of(whole).values()} == {"terminal", "adjudication"}
+    assert verdicts_of(folder) == verdicts_of(whole)
     tables = []
     for each in (folder, whole):
         output = json.loads(tournament("report", each, "--json").stdout)
@@ -113,7 +119,7 @@ def run_and_kill(
         while (line := process.stdout.readline()) and not line.startswith("["):
             pass
     time.sleep(rng.uniform(0, 1.5))
-    whom = rng.choice(("runner", "worker")) if workers else "runner"
+    whom = rng.choice(("runner", "group", "tree", *(["worker"] if workers else [])))
     killed = process.poll() is None and kill(process.pid, whom, IS_WORKER[executor], rng)
     if not killed or whom == "worker":  # it goes on without the worker: to its end, or it is told
         time.sleep(rng.uniform(0, 2.0))
@@ -125,9 +131,21 @@ def run_and_kill(
 
 
 def kill(pid: int, whom: str, marks: tuple[str, ...], rng: random.Random) -> bool:
-    """Kill the runner or one of its workers; return whether there was one."""
-    if whom == "runner":
-        os.kill(pid, signal.SIGKILL)
+    """Kill the runner alone, its process group, all its descendants in any order, or a worker.
+
+    Returns whether there was one.
+    """
+    if whom == "group":
+        os.killpg(pid, signal.SIGKILL)
+        return True
+    if whom != "worker":
+        victims = [psutil.Process(pid)]
+        if whom == "tree":
+            victims += victims[0].children(recursive=True)
+            rng.shuffle(victims)
+        for victim in victims:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                victim.kill()
         return True
     found = []
     for child in psutil.Process(pid).children(recursive=True):

@@ -284,7 +284,8 @@ class Tables:
             belief = self._belief(after, hidden if image is None else map(image, hidden))
             if first < 0 and belief != 1 << state:  # the states before this one did not change
                 rows = np.zeros(count, np.int32)
-                for earlier in numbers(self._mask(self._sources, group) | sources):
+                before = int.from_bytes(self._sources.rows[group].tobytes(), "little")
+                for earlier in numbers(before | sources):
                     rows[earlier] = self._set(1 << earlier)
                 first = self._rows.extend(rows)
             if first >= 0:
@@ -314,9 +315,6 @@ class Tables:
                 "problem contradicts itself, or the root is not of this problem"
             ) from None
         return belief
-
-    def _mask(self, array: GrowingArray[np.uint64], row: int) -> int:
-        return int.from_bytes(array.rows[row].tobytes(), "little")
 
     def _set(self, belief: int) -> int:
         row = self._sets.get(belief)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, TypedDict
 
-from miai.game import Game, Observation, State
+from miai.game import Game, State
 from miai.information import PlayerView
 from miai.pages.document import printable, printable_block
 from miai.pages.layout import name
@@ -193,7 +193,7 @@ class Estimates:
         """Return the estimate from what a player has observed."""
         known = self._game.info.perfect_information
         observations = view.observations[-1:] if known else view.observations[:]
-        observed = [_text(observation) for observation in observations]
+        observed = [dumps(to_plain(asdict(seen), what="an observation")) for seen in observations]
         position = (view.state.key() if known else None, observed)
         with self._lock:
             # Under the lock: a second page that asks about the same position waits for the first
@@ -225,8 +225,3 @@ class Estimates:
             "picture": worlds.picture,
             "text": printable_block(worlds.certain),
         }
-
-
-def _text(observation: Observation) -> str:
-    """Return an observation as a text that equal ones share."""
-    return dumps(to_plain(asdict(observation), what="an observation"))

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from miai.beliefs.kernels import inlined, kernel
+from miai.beliefs.kernels import inlined
 from miai.beliefs.kernels.layout import HEAPED, Frequencies, Ints, Memory
-from miai.kernels.shared import Int, Words, mixed
+from miai.kernels.shared import Int, mixed
 
 Votes = NDArray[np.float64]
 
@@ -56,20 +56,6 @@ def estimate_of(tallies: Ints, votes: Votes, name: np.uint64) -> float:
         votes[index] = vote
     half = rows >> 1
     return float(votes[half]) if rows & 1 else (votes[half - 1] + votes[half]) / 2.0
-
-
-@kernel
-def count_names(tallies: Ints, names: Words) -> None:
-    """Count each of some names once; see `count_name`."""
-    for name in names:
-        count_name(tallies, name)
-
-
-@kernel
-def estimates_of(tallies: Ints, votes: Votes, names: Words, out: Votes) -> None:
-    """Write the estimated count of each of some names; see `estimate_of`."""
-    for i in range(len(names)):
-        out[i] = estimate_of(tallies, votes, names[i])
 
 
 # -- the heap -------------------------------------------------------------------------------------

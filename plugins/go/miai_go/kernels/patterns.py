@@ -117,7 +117,6 @@ class PatternBuffers(NamedTuple):
 PATTERN_KEYS = len(OFFSETS) * STATES * 8
 PLACE_KEYS = SIDE * SIDE * 8
 PLACES = 4
-KEYS = PATTERN_KEYS + PLACES * PLACE_KEYS
 
 
 @part

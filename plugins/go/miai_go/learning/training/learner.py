@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -303,7 +304,8 @@ class Learner:
             target = self._tensor(lesson.ownership).float()
             losses["ownership"] = share.ownership * _owned(outputs.ownership.float(), target)
         if outputs.score is not None and share.score and lesson.score is not None:
-            loss = _known_mean(outputs.score.float() / 10, self._tensor(lesson.score) / 10, _huber)
+            huber = partial(functional.huber_loss, reduction="none")
+            loss = _known_mean(outputs.score.float() / 10, self._tensor(lesson.score) / 10, huber)
             losses["score"] = share.score * loss
         if not losses:
             raise TrainingError(
@@ -347,10 +349,6 @@ class Learner:
 
 def _square(a: Tensor, b: Tensor) -> Tensor:
     return (a - b) ** 2
-
-
-def _huber(a: Tensor, b: Tensor) -> Tensor:
-    return functional.huber_loss(a, b, reduction="none")
 
 
 def _known_mean(answer: Tensor, target: Tensor, loss: Any) -> Tensor:
