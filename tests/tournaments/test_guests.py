@@ -20,7 +20,6 @@ import pytest
 from tests.tournaments.support import RANDOMS, config_text, games_of, player
 
 from miai.errors import ConfigError, StoreError
-from miai.files import removed_if_refused
 from miai.process.sandbox import sandbox_hindrance
 from miai.record_reader import read_record
 from miai_tournaments.config.load import load_tournament
@@ -29,7 +28,7 @@ from miai_tournaments.report.report import build_report
 from miai_tournaments.running.named_files import NamedFiles, named_files
 from miai_tournaments.running.tournament_run import RunOptions, play_tournament, resume_tournament
 from miai_tournaments.store import folder as store_folder
-from miai_tournaments.store.folder import FILE_NAME, LOCK, locked
+from miai_tournaments.store.folder import FILE_NAME, locked, locked_anew
 from miai_tournaments.store.rows import GameResult, ScheduledGame
 from miai_tournaments.store.store import Store
 
@@ -283,8 +282,7 @@ def begin_again_and_again(number: int, folder: Path, together: Any) -> None:
         together.wait()
         while time.monotonic() % 0.002 < 0.0015:
             pass
-        removal = removed_if_refused(store.parent, {LOCK})
-        with contextlib.suppress(StoreError, ConfigError), locked(store.parent), removal:
+        with contextlib.suppress(StoreError, ConfigError), locked_anew(store.parent):
             if (number + turn) % 2:
                 raise ConfigError("refused")
             if not store.exists():

@@ -36,7 +36,6 @@ from typing import Any, Final, Literal
 
 from miai.api import load_game, make_panel, record_format
 from miai.errors import ConfigError, StoreError, UnknownComponentError
-from miai.files import removed_if_refused
 from miai.game import Game
 from miai.pages.document import counted
 from miai.plain import one_line
@@ -85,11 +84,11 @@ from miai_tournaments.store.address import (
 from miai_tournaments.store.export import RecordFiles
 from miai_tournaments.store.folder import (
     DRAFT_FILE,
-    LOCK,
     LOGS,
     RunLock,
     has_store,
     locked,
+    locked_anew,
     refuse_foreign,
 )
 from miai_tournaments.store.rows import GameResult, GameRow, PlayerRow
@@ -214,12 +213,9 @@ class _Run:
         openings = tournament.openings.judged(self.config.tournament.seed)
         tournament = replace(tournament, openings=openings)
         # The lock creates the folder: a sandbox hides only what exists when it starts. A config
-        # whose player cannot start leaves nothing behind: who has the lock alone may remove it, as
-        # of several runners that begin at once one is not refused.
-        removal = removed_if_refused(self.folder, {LOCK}, Stopped)
-        self.lock = stack.enter_context(locked(self.folder))
-        with removal:
-            executor = self._start(stack, self.format.most_games(), self._places(tournament), {})
+        # whose player cannot start leaves nothing behind.
+        self.lock = stack.enter_context(locked_anew(self.folder, Stopped))
+        executor = self._start(stack, self.format.most_games(), self._places(tournament), {})
         bound = self.game.info.payoff_bound
         schedule = self._schedule(openings, payoffs=bound is not None)
         # The first games are scheduled before the store exists, and written with it: a store

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Final
 
 from miai.errors import StoreError
-from miai.files import DRAFT_PATTERN, open_plain, reading, write_text, writing
+from miai.files import DRAFT_PATTERN, open_plain, reading, removed_if_refused, write_text, writing
 
 _OPENINGS = 100
 _ATTEMPTS = 4
@@ -189,6 +189,14 @@ def locked(folder: Path, *, kind: RunKind = TOURNAMENT) -> Iterator[RunLock]:
                 (folder / name).unlink(missing_ok=True)
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def locked_anew(folder: Path, *errors: type[BaseException]) -> Iterator[RunLock]:
+    """Hold the lock for a new run; whoever has it removes the new folder on `errors`."""
+    removal = removed_if_refused(folder, {LOCK}, *errors)
+    with locked(folder) as lock, removal:
+        yield lock
 
 
 def _descriptor(folder: Path, kind: RunKind) -> int:

@@ -40,15 +40,13 @@ class AttackerAgent(Agent):
             return Decision(self._seen_from_here(self._left[0][1]) if self._left else 36)
         for _ in range(len(self._routes) + 1):
             while self._left:
-                action = self._action(*self._left.pop(0))
+                start, end = map(self._seen_from_here, self._left.pop(0))
+                action = FIRST_MOVE + 64 * start + end
                 if action in legal:
                     return Decision(action)
             if self._routes:
                 self._left = list(self._routes.pop())
         return Decision(PASS)
-
-    def _action(self, start: int, end: int) -> int:
-        return FIRST_MOVE + 64 * self._seen_from_here(start) + self._seen_from_here(end)
 
     def _seen_from_here(self, square: int) -> int:
         """Return a square of white's side of the board on that of this player."""
