@@ -34,6 +34,8 @@ PARTS: Final = {
     **{f"plugins/{name}": name for name in ("go", "rbc", "classics", "miniblind", "openspiel")},
 }
 NUMBERS: Final = "core/NumberReplacer"
+STAR: Final = "core/ReplaceBinaryOperator_Mul"
+"""What also meets the ``*`` before keywords, whose calls mypy checks."""
 SAME: Final = {
     f"core/ReplaceComparisonOperator_{name}"
     for name in ("Eq_Is", "NotEq_IsNot", "Is_Eq", "IsNot_NotEq")
@@ -77,12 +79,14 @@ def draw(count: int, seed: int) -> Iterator[Mutant]:
         (path,) = generator.choices(files, weights)
         nodes = list(ast_nodes(get_ast_from_path(ROOT / path)))
         unread, settings = _left_out(path)
+        lines = (ROOT / path).read_text(encoding="utf-8").splitlines()
         places: dict[tuple[int, int], list[Mutant]] = {}
         for name, operator in plain.items():
             left_out = unread + settings * (name == NUMBERS)
             spots = (start for node in nodes for start, _ in operator.mutation_positions(node))
             for number, place in enumerate(spots):
-                if not any(first <= place <= last for first, last in left_out):
+                star = name.startswith(STAR) and lines[place[0] - 1][place[1] :].startswith("*,")
+                if not star and not any(first <= place <= last for first, last in left_out):
                     mutant = Mutant(str(path), name, number, place[0])
                     places.setdefault(place, []).append(mutant)
         if places:

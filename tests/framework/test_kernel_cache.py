@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
 import signal
@@ -14,6 +15,7 @@ from typing import Any, cast
 
 import numba.core.config
 import pytest
+from tests.size import ROOT, sources
 
 from miai import kernels
 from miai.kernels.cache import compiling, compiling_beside, find_cache, folder_of, needed_by
@@ -208,6 +210,16 @@ def test_threads_that_declare_kernels_at_once_keep_their_folders(tmp_path: Path)
         thread.join()
     assert seen == {name: {str(tmp_path / name)} for name in ("a", "b")}
     assert before == setting.CACHE_DIR
+
+
+def test_what_lies_with_the_kernels_is_compiled_or_makes_their_tables() -> None:
+    own = ("framework", "miai", "kernels")  # how kernels are declared
+    files = [p for p in sources() if "kernels" in p.parts and p.parts[:3] != own]
+    functions = [f for p in files for f in ast.parse((ROOT / p).read_text("utf-8")).body]
+    tables = ["empty_grid", "ladder_room", "board_words", "empty_board", "trail_words", "pair"]
+    tables += ["_rays", "_leaps", "_kept_rights", "_keys", "_square_values"]
+    plain = [f for f in functions if isinstance(f, ast.FunctionDef) and not f.decorator_list]
+    assert {f.name for f in plain} == {*tables}
 
 
 def test_a_part_is_compiled_into_its_kernels_alone() -> None:
