@@ -3,8 +3,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PACKAGES := pyproject.toml $(wildcard plugins/*/pyproject.toml)
-# Four processes on two cores: tests of processes and clocks wait half of their time.
-PYTEST_FLAGS ?= -n 4 --dist loadfile
+# Three processes on two cores: tests of processes and clocks wait for a part of their time.
+PYTEST_FLAGS ?= -n 3 --dist loadfile
 MUTANTS ?=
 # All tests of one part, those marked slow too: make test PKG=go
 PKG ?=

@@ -34,7 +34,7 @@ FOREIGN: Final = "openspiel"
 """The plugin whose components have the parameters of OpenSpiel's own games."""
 
 BUDGETS: Final[Mapping[str, float]] = {
-    "lines of packages": 104_900,
+    "lines of packages": 105_000,
     "lines of tests": 62_000,
     "seconds of make test": 240,
     "seconds of .ci/run": 900,

@@ -221,10 +221,13 @@ class FileHeader(StrictModel):
         total = hashlib.sha256(unsigned.to_json().encode("ascii"))
         for name in sorted(tensors):
             # With names and shapes: two tensors that changed places would have the same numbers.
-            tensor = tensors[name]
-            total.update(f"\n{name} {tensor.dtype.str} {list(tensor.shape)}\n".encode())
-            total.update(tensor.tobytes())
+            total.update(self._tensor_line(name, tensors[name]).encode())
+            total.update(tensors[name].tobytes())
         return total.hexdigest()
+
+    def _tensor_line(self, name: str, tensor: NDArray[Any]) -> str:
+        """Return the line of a tensor in the digest, which precedes its numbers."""
+        return f"\n{name} {tensor.dtype.str} {list(tensor.shape)}\n"
 
 
 def _read(path: Path, *, whole: bool) -> tuple[bytes, dict[str, str]]:
