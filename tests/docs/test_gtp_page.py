@@ -32,12 +32,12 @@ OPTIONS: dict[str, str] = dict(
 def test_its_settings_are_accepted() -> None:
     (limits,) = [block["limits"] for block in BLOCKS if "limits" in block]
     assert LimitsSection(**limits).new_game_seconds > 60
-    assert len(PLAYERS) == 5
+    assert len(PLAYERS) == 4
     for player in PLAYERS.values():
         given = {key: value for key, value in player.items() if key not in ("name", "agent")}
         build_parameters(GtpParameters, given)
     config = {**GAME, "tournament": {"name": "guests"}, "players": list(PLAYERS.values())}
-    assert len(TournamentConfig(**config).players) == 5
+    assert len(TournamentConfig(**config).players) == 4
 
 
 @pytest.mark.slow
