@@ -6,6 +6,7 @@ import itertools
 import math
 import random
 import time
+from typing import Literal
 
 import chess
 import numpy as np
@@ -98,8 +99,11 @@ def test_an_emptied_belief_goes_on_with_stashed_boards() -> None:
                 assert belief.rebuilt == 0 or belief.dropped > 0
 
 
-def test_a_full_stash_drops_the_oldest_and_says_so() -> None:
-    stash = Stash(64 * 20)
+@pytest.mark.parametrize(("order", "turns"), [("earliest", (2, 3)), ("latest", (3, 2))])
+def test_a_full_stash_drops_the_oldest_and_says_so(
+    order: Literal["earliest", "latest"], turns: tuple[int, int]
+) -> None:
+    stash = Stash(64 * 20, order)
     sets = [BoardSet(np.full((8, 8), n, np.uint64)) for n in range(4)]
     for turn, boards in enumerate(sets):
         stash.add(turn, boards)
@@ -108,8 +112,8 @@ def test_a_full_stash_drops_the_oldest_and_says_so() -> None:
     first, last = stash.take(), stash.take()
     assert first is not None
     assert last is not None
-    assert (first[0], last[0]) == (2, 3)
-    assert (first[1].rows == 2).all()
+    assert (first[0], last[0]) == turns
+    assert (first[1].rows == turns[0]).all()
     assert stash.take() is None
     for turn, size in enumerate((8, 8, 100)):
         stash.add(turn, BoardSet(np.full((size, 8), turn, np.uint64)))

@@ -45,6 +45,9 @@ class BeliefParameters(Parameters):
         5_000_000, ge=512, help="Maximum boards of a belief; then a sample is kept"
     )
     stash_mb: int = parameter(512, ge=0, help="Memory for boards that wait unexpanded, in MB")
+    stash_first: Literal["earliest", "latest"] = parameter(
+        "earliest", help="Which waiting boards are expanded first when all others are contradicted"
+    )
     threads: int = parameter(1, ge=1, le=64, help="Threads that expand a large belief")
 
 

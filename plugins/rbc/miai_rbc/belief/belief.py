@@ -15,6 +15,7 @@ import time
 from bisect import insort
 from collections.abc import Iterator
 from operator import itemgetter
+from typing import Literal
 
 import numpy as np
 
@@ -47,15 +48,17 @@ class Stash:
 
     Args:
       limit: maximum bytes of the boards.
+      first: the turn whose boards `take` returns.
 
     Attributes:
       dropped: boards dropped so far.
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, first: Literal["earliest", "latest"] = "earliest") -> None:
         if limit < 0:
             raise ValueError("a stash's bytes are not negative")
         self.dropped = 0
+        self._end = 0 if first == "earliest" else -1
         self._room = limit // BYTES_PER_BOARD
         self._sets: list[tuple[int, BoardSet]] = []  # in the order of their turns
 
@@ -74,8 +77,8 @@ class Stash:
             self.dropped += len(self._sets.pop(0)[1])
 
     def take(self) -> tuple[int, BoardSet] | None:
-        """Remove and return the earliest set with its turn; None if empty."""
-        return self._sets.pop(0) if self._sets else None
+        """Remove and return the `first` set with its turn; None if empty."""
+        return self._sets.pop(self._end) if self._sets else None
 
     def __len__(self) -> int:
         return sum(len(boards) for _, boards in self._sets)
@@ -116,6 +119,7 @@ class RbcBelief:
         *,
         limit: int | None = None,
         stash_bytes: int = 1 << 30,
+        stash_first: Literal["earliest", "latest"] = "earliest",
         threads: int = 1,
         seed: int = 0,
     ) -> None:
@@ -127,7 +131,7 @@ class RbcBelief:
         self.rebuilt = 0
         self._provisional = False  # made by the fallback while others were still stashed
         self.quiet, self.fullmove_number = game.start.halfmove_clock, game.start.fullmove_number
-        self._stash = Stash(stash_bytes)
+        self._stash = Stash(stash_bytes, stash_first)
         self._threads = threads
         self._rng = np.random.default_rng(seed)
         self.events: list[Event] = []
@@ -216,7 +220,7 @@ class RbcBelief:
         return not (self.stashed or self.dropped or self.rebuilt)
 
     def _recover(self, event: Event) -> None:
-        # Earliest first: these boards wait for most observations, which leave few of them.
+        # Those of the earliest turn wait for most observations, which leave few of them.
         ends = math.inf if self.patience is None else time.monotonic() + self.patience
         recovered = self.boards.sample(0, self._rng)
         while len(recovered) == 0 and time.monotonic() < ends:
@@ -286,6 +290,7 @@ def make_belief(
         player,
         limit=parameters.limit,
         stash_bytes=parameters.stash_mb << 20,
+        stash_first=parameters.stash_first,
         threads=parameters.threads,
         seed=seed,
     )
