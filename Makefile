@@ -24,7 +24,7 @@ TESTS := $(if $(PKG),$(or $(TESTS_$(PKG)),$(error PKG=$(PKG): there is no such p
 RECORDED = $(if $(PKG),,MIAI_RECORD="$1 $(shell date +%s)")
 STRENGTH := runs/strength-$(shell date +%Y%m%d)
 # Matches want a folder or weights and take hours; figures.py runs others of these.
-BENCHMARKS := $(filter-out %_matches.py %/go_settings.py %/go_five.py %/go_networks.py %/go_zero.py %/go_values.py %/go_judges.py %/figures.py %/pages.py %/opponents.py,$(wildcard benchmarks/*.py))
+BENCHMARKS := $(filter-out %_matches.py %/go_settings.py %/go_five.py %/go_networks.py %/go_zero.py %/go_values.py %/go_judges.py %/figures.py %/pages.py %/opponents.py %/rbc_questions.py,$(wildcard benchmarks/*.py))
 
 .PHONY: demo test test-all check docs format bench figures size soak mutants fuzz strength pictures audit dist oldest clean help
 

@@ -67,6 +67,7 @@ SMALL = {
     "rbc_engine.py": ("--help",),  # asks Stockfish for minutes
     "rbc_endings.py": ("--endings", "4", "--evaluations", "100", "--against", "passer"),
     "rbc_matches.py": ("--help",),  # plays for minutes
+    "rbc_questions.py": ("--help",),  # plays for hours
     "opponents.py": ("--help",),  # wants a folder and plays for an hour
     "web.py": (
         *("--parts", "start", "click", "games", "runner", "spectators", "--repeats", "1"),
