@@ -44,15 +44,20 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="folder of the tournaments")
     parser.add_argument("--only", choices=QUESTIONS, action="append", help="one of them")
     parser.add_argument("--workers", type=int, default=1, help="games at once (default: 1)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object at the end")
     parser.add_argument("--record", action="store_true", help="write the rows of the page")
     options = parser.parse_args()
+    tables = {}
     for name in options.only or QUESTIONS:
-        rows = table(name, options.folder / name, options.workers)
-        print(json.dumps({name: rows}, indent=1))
+        tables[name] = rows = table(name, options.folder / name, options.workers)
+        figure = "; ".join(f"`{row['player']}` {row['Elo']}" for row in rows)
+        if not options.json:
+            print(f"{name}: {figure}")
         if options.record:
-            figure = "; ".join(f"`{row['player']}` {row['Elo']}" for row in rows)
             command = "python benchmarks/rbc_questions.py FOLDER"
             record(name, figure, table=rows, command=command)
+    if options.json:
+        print(json.dumps(tables, indent=1))
 
 
 if __name__ == "__main__":
