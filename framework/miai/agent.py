@@ -6,11 +6,12 @@ never a state; in a game of perfect information `PlayerView.state` follows them.
 
 from __future__ import annotations
 
+import math
 import operator
 import random
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -24,6 +25,9 @@ from miai.plain import Json, to_plain
 
 if TYPE_CHECKING:
     from miai.parameters import Parameters
+
+POLICY_TOLERANCE = 1e-6
+"""How far the sum of a policy's probabilities may be from 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,7 @@ class Agent(ABC):
       game: the game it plays.
       view: its observations in this game.
       rng: its random numbers, seeded by `new_game`.
+      policy_is_fixed: whether `policy` is the same for every seed.
       default_seed: the seed of its games if `play` should not derive one.
       component: name of its component, for the record; set by `make_agent`.
       settings: its parameters as configured, for the record; set by `make_agent`.
@@ -62,6 +67,7 @@ class Agent(ABC):
     """
 
     only_games: ClassVar[tuple[str, ...]] = ()
+    policy_is_fixed: bool = False
     default_seed: int | None = None
     component: str = ""
     settings: Mapping[str, Any] = MappingProxyType({})
@@ -99,6 +105,20 @@ class Agent(ABC):
     def act(self, clock: ClockReading) -> Decision:
         """Return a decision among `self.view.legal_actions`."""
 
+    def policy(self) -> Mapping[int, float] | None:
+        """Return the distribution from which `act` draws at the current view; None if unknown.
+
+        It maps legal actions to probabilities that sum to 1; what is missing has probability 0. It
+        is a function of the seed and the observations of this game, not of calls of `act`, the
+        clock or earlier games, except where a budget is in seconds. At one view, `policy` and `act`
+        may be called in either order and repeatedly: the policy is the same, and the agent thinks
+        once. An agent that may resign states None where it would. With `policy_is_fixed` the
+        policy is the same for every seed, thus the agent's behaviour strategy; otherwise that is
+        the mean over seeds, weighted by the probability that they reach the view. The referee
+        checks and records it, and shows it to no player.
+        """
+        return None
+
     def end(self, returns: tuple[float, ...]) -> None:  # noqa: B027 - most agents have nothing to do
         """Receive the end of the game and each player's return."""
 
@@ -113,9 +133,16 @@ class Agent(ABC):
 class RandomAgent(Agent):
     """Plays uniformly over its legal actions."""
 
+    policy_is_fixed = True
+
     def act(self, clock: ClockReading) -> Decision:
         """Return a uniformly random legal action."""
         return Decision(self.rng.choice(self.view.legal_actions))
+
+    def policy(self) -> Mapping[int, float]:
+        """Return the uniform distribution over the legal actions."""
+        legal = self.view.legal_actions
+        return dict.fromkeys(legal, 1 / len(legal))
 
 
 def checked_decision(decision: object) -> Decision:
@@ -132,3 +159,31 @@ def checked_decision(decision: object) -> Decision:
     if not isinstance(statistics, dict):
         raise AgentProtocolError("the statistics of a decision must be a mapping")
     return Decision(action, bool(decision.resign), statistics)
+
+
+def checked_policy(policy: object, legal_actions: Sequence[int]) -> dict[int, float]:
+    """Return an agent's policy as plain data: each action with its probability.
+
+    Raises `AgentProtocolError` unless it maps legal actions to non-negative probabilities that sum
+    to 1 within 1e-6; the message names what is wrong.
+    """
+    if not isinstance(policy, Mapping):
+        raise AgentProtocolError(f"policy() returned a {type(policy).__name__}, not a mapping")
+    checked: dict[int, float] = {}
+    for action, probability in policy.items():
+        if isinstance(action, bool) or not hasattr(action, "__index__"):
+            raise AgentProtocolError(f"policy: the action {action!r} is not an integer")
+        number = operator.index(action)
+        if number not in legal_actions:
+            raise AgentProtocolError(f"policy: action {number} is not legal here")
+        if isinstance(probability, bool) or not hasattr(probability, "__float__"):
+            raise AgentProtocolError(f"policy: {probability!r}, of action {number}, is no number")
+        checked[number] = float(probability)
+        if not 0 <= checked[number] <= 1 + POLICY_TOLERANCE:
+            raise AgentProtocolError(
+                f"policy: {checked[number]} is not a probability, of action {number}"
+            )
+    total = math.fsum(checked.values())
+    if abs(total - 1) > POLICY_TOLERANCE:
+        raise AgentProtocolError(f"policy: the probabilities sum to {total:.7g}, not to 1")
+    return checked
