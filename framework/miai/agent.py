@@ -21,7 +21,7 @@ from miai.clock import ClockReading
 from miai.errors import AgentProtocolError
 from miai.game import Game, Observation
 from miai.information import PlayerView
-from miai.plain import Json, to_plain
+from miai.plain import Json, one_line, to_plain
 
 if TYPE_CHECKING:
     from miai.parameters import Parameters
@@ -161,6 +161,21 @@ def checked_decision(decision: object) -> Decision:
     return Decision(action, bool(decision.resign), statistics)
 
 
+def stated_policy(agent: Agent) -> dict[int, float] | None:
+    """Return the policy that an agent states at its current view, checked; None if unknown.
+
+    Raises `AgentProtocolError` as `checked_policy`, and if it states two when asked twice.
+    """
+    legal = agent.view.legal_actions
+    first, again = (
+        None if (policy := agent.policy()) is None else checked_policy(policy, legal)
+        for _ in range(2)
+    )
+    if first != again:
+        raise AgentProtocolError(f"policy: two at one view, {first} and then {again}")
+    return first
+
+
 def checked_policy(policy: object, legal_actions: Sequence[int]) -> dict[int, float]:
     """Return an agent's policy as plain data: each action with its probability.
 
@@ -171,18 +186,20 @@ def checked_policy(policy: object, legal_actions: Sequence[int]) -> dict[int, fl
         raise AgentProtocolError(f"policy() returned a {type(policy).__name__}, not a mapping")
     checked: dict[int, float] = {}
     for action, probability in policy.items():
-        if isinstance(action, bool) or not hasattr(action, "__index__"):
-            raise AgentProtocolError(f"policy: the action {action!r} is not an integer")
-        number = operator.index(action)
+        try:
+            if isinstance(probability, str):
+                raise TypeError("a text is not a number")
+            number, chance = operator.index(action), float(probability)
+        except (TypeError, ValueError, OverflowError):
+            pair = one_line(f"{action!r}: {probability!r}", limit=80)
+            raise AgentProtocolError(
+                f"policy: {pair} is not an action and its probability"
+            ) from None
         if number not in legal_actions:
             raise AgentProtocolError(f"policy: action {number} is not legal here")
-        if isinstance(probability, bool) or not hasattr(probability, "__float__"):
-            raise AgentProtocolError(f"policy: {probability!r}, of action {number}, is no number")
-        checked[number] = float(probability)
-        if not 0 <= checked[number] <= 1 + POLICY_TOLERANCE:
-            raise AgentProtocolError(
-                f"policy: {checked[number]} is not a probability, of action {number}"
-            )
+        if not 0 <= chance <= 1 + POLICY_TOLERANCE:
+            raise AgentProtocolError(f"policy: action {number} has probability {chance}")
+        checked[number] = chance
     total = math.fsum(checked.values())
     if abs(total - 1) > POLICY_TOLERANCE:
         raise AgentProtocolError(f"policy: the probabilities sum to {total:.7g}, not to 1")

@@ -75,6 +75,7 @@ class MoveRecord:
       opening: whether the referee played it from an opening.
       seconds, cpu_seconds: time of the decision; None for chance and openings.
       statistics: the agent's report on its decision.
+      policy: probabilities of legal actions from which the player drew; None if not recorded.
       observations: each player's observation, ``{"actor", "action", "data"}``, by player number as
         text, with ``"actions"`` where the player saw what others did at the same time. Players who
         observed nothing are left out. Empty in games of perfect information.
@@ -92,6 +93,7 @@ class MoveRecord:
     cpu_seconds: float | None = None
     statistics: Mapping[str, Json] = field(default_factory=dict)
     observations: Mapping[str, Json] = field(default_factory=dict)
+    policy: Mapping[int, float] | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -242,7 +244,10 @@ def winners_text(names: Sequence[str]) -> str:
 
 
 def _values(part: GameRecord | MoveRecord | PlayerRecord | VerdictRecord) -> dict[str, Any]:
-    return {name: getattr(part, name) for name in part.__slots__}
+    values = {name: getattr(part, name) for name in part.__slots__}
+    if values.get("policy", part) is None:  # as of most moves
+        del values["policy"]
+    return values
 
 
 _END = ("returns", "termination", "loser", "detail", "terminated", "truncated", "seconds")

@@ -67,6 +67,7 @@ class _Move(_Strict):
     cpu_seconds: Seconds | None
     statistics: dict[str, Any]
     observations: dict[str, Any]
+    policy: dict[Annotated[Natural, _JSON], Annotated[float, Field(ge=0)]] | None = None
 
 
 class _Verdict(_Strict):

@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol, TypedDict, TypeVar, Unpack
 
-from miai.agent import Agent, Decision, checked_decision
+from miai.agent import Agent, Decision, checked_decision, checked_policy, stated_policy
 from miai.clock import Clock, ClockReading, TimeControl
 from miai.errors import (
     AgentCrashedError,
@@ -60,11 +60,14 @@ class SeatReply:
       decision: the decision, as plain data.
       seconds: wall time from the question to the answer.
       cpu_seconds: the agent's CPU time since its last answer; None if not measured.
+      policy: from which the decision was drawn, not yet compared with the legal actions; None if
+        the referee did not ask, or the player states none.
     """
 
     decision: Decision
     seconds: float
     cpu_seconds: float | None
+    policy: Mapping[int, float] | None = None
 
 
 class Seat(Protocol):
@@ -97,6 +100,9 @@ class Seat(Protocol):
 
     def act(self, reading: ClockReading, *, deadline: float | None) -> SeatReply:
         """Return the player's decision; `deadline` is in seconds of wall time, None for none."""
+
+    def policy(self) -> Mapping[int, float] | None:
+        """Return the policy from which the last decision was drawn; None if it states none."""
 
     def end(self, returns: tuple[float, ...]) -> None:
         """Pass the end of the game and all players' returns to the player."""
@@ -149,6 +155,10 @@ class InProcessSeat:
         seconds = time.monotonic() - began
         spent = self._guard(self.player.cpu_seconds) - cpu
         return SeatReply(checked_decision(decision), seconds, max(0.0, spent))
+
+    def policy(self) -> Mapping[int, float] | None:
+        """Return the agent's policy at its view. Raises `AgentError`."""
+        return self._guard(lambda: stated_policy(self.player))
 
     def end(self, returns: tuple[float, ...]) -> None:
         """Pass the end of the game to the agent. Raises `AgentError`."""
@@ -232,6 +242,7 @@ class Match:
       plies: number of players' actions so far.
       on_move: called after every action.
       panel: adjudicators that may end the game; None for none.
+      record_policies: whether players are asked for the policies of their decisions.
     """
 
     def __init__(
@@ -245,6 +256,7 @@ class Match:
         self.game, self.seats, self.seeds, self.record = game, seats, seeds, record
         self.on_move: MoveHook | None = None
         self.panel: Panel | None = None
+        self.record_policies = False
         self.state = game.new_initial_state()
         self.clocks = [Clock(control) for _ in seats]
         self._chance = random.Random(derive_seed(record.seed, "chance"))
@@ -403,6 +415,11 @@ class Match:
         began = time.monotonic()
         try:
             reply = self.seats[player].act(clock.reading(), deadline=clock.deadline())
+            if self.record_policies and not reply.decision.resign:
+                asked = time.monotonic()
+                policy = self.seats[player].policy()
+                seconds = reply.seconds + time.monotonic() - asked
+                reply = replace(reply, policy=policy, seconds=seconds)
         except AgentError as error:
             # The seat measures no time when it fails; the referee's clock includes the way there.
             clock.spent += time.monotonic() - began
@@ -423,6 +440,15 @@ class Match:
             return _Failure(player, Termination.RESIGNATION, "")
         if problem := self._illegality(player, decision.action):
             return _Failure(player, Termination.ILLEGAL_ACTION, problem)
+        policy = reply.policy
+        if policy is not None:
+            try:
+                policy = checked_policy(policy, self.state.legal_actions_of(player))
+                if not policy.get(decision.action):
+                    text = self._notation(decision.action)
+                    raise AgentProtocolError(f"policy: the move, {text}, has probability 0")
+            except AgentProtocolError as error:
+                return _failure(player, error)
         return MoveRecord(
             ply=0,
             actor=player,
@@ -431,6 +457,7 @@ class Match:
             seconds=reply.seconds,
             cpu_seconds=reply.cpu_seconds,
             statistics=decision.statistics,
+            policy=policy,
         )
 
     def _illegality(self, player: int, action: int) -> str:
@@ -594,6 +621,7 @@ def play_game(
     log_dir: Path | None = None,
     on_move: MoveHook | None = None,
     panel: Panel | None = None,
+    record_policies: bool = False,
 ) -> GameRecord:
     """Play one game and return its record. The seats are left open for the next game.
 
@@ -613,6 +641,8 @@ def play_game(
       on_move: called after every action.
       panel: adjudicators that may end the game, asked after every move of a player; by default
         none. A panel judges one game at a time.
+      record_policies: whether the record holds the policies that players state, on their clocks;
+        one that breaks the contract of `Agent.policy` is a forfeit.
 
     Raises:
       ConfigError: the number of seats or seeds is not the number of players, or the move limit
@@ -635,7 +665,7 @@ def play_game(
     for action in [*opening, *(move.action for move in earlier)]:
         state.apply_action(action)  # raises if it is illegal, before any agent begins the game
     match = Match(game, seats, seeds, control, record)
-    match.on_move, match.panel = on_move, panel
+    match.on_move, match.panel, match.record_policies = on_move, panel, record_policies
     match.play(opening, earlier, _logs(game, log_dir))
     _notify_plugins(record)
     return record
@@ -666,6 +696,7 @@ class PlayOptions(TypedDict, total=False):
     log_dir: Path | None
     on_move: MoveHook | None
     panel: Panel | None
+    record_policies: bool
 
 
 def play(

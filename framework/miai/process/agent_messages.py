@@ -10,6 +10,8 @@ The referee's messages, each with an ``id`` that the answer repeats:
 ``new_game``   seed, player, log (whether there is one)                    version
 ``act``        observations, clock                                         action, resign,
                                                                            statistics
+``policy``                                                                 policy, of the last
+                                                                           decision
 ``ponder``     observations                                                none
 ``end``        observations, returns
 ``quit``                                                                   none: the process exits
@@ -78,6 +80,20 @@ def unpack_decision(values: Mapping[str, Any]) -> Decision:
     if type(resign) is not bool or type(statistics) is not dict:
         raise AgentProtocolError("an answer to 'act' holds an action, resign and statistics")
     return Decision(action, resign, statistics)
+
+
+def pack_policy(policy: Mapping[int, float] | None) -> dict[str, Any]:
+    """Return a policy as an object."""
+    return {"policy": None if policy is None else list(policy.items())}
+
+
+def unpack_policy(values: Mapping[str, Any]) -> dict[int, float] | None:
+    """Return the policy of an answer, for `checked_policy`. Raises `AgentProtocolError`."""
+    pairs = values.get("policy")
+    try:
+        return None if pairs is None else dict(pairs)
+    except (TypeError, ValueError):
+        raise AgentProtocolError("an answer to 'policy' holds pairs or null") from None
 
 
 def unpack_cpu(answer: Mapping[str, Any], *, limit: float) -> float:

@@ -30,7 +30,13 @@ from miai.errors import (
 from miai.game import Observation
 from miai.plain import one_line, to_plain
 from miai.playing.match import SeatReply, play_game
-from miai.process.agent_messages import pack_clock, pack_observation, unpack_cpu, unpack_decision
+from miai.process.agent_messages import (
+    pack_clock,
+    pack_observation,
+    unpack_cpu,
+    unpack_decision,
+    unpack_policy,
+)
 from miai.process.child import ModuleChild, child_environment, harmless_environment
 from miai.process.confined import three_quarters_of_memory
 from miai.process.control_group import ControlGroup
@@ -374,6 +380,11 @@ class AgentProcess:
         cpu = self._checked(self._unpack_cpu, answer)
         spent, self._cpu = max(0.0, cpu - self._cpu), cpu
         return SeatReply(decision, seconds, spent)
+
+    def policy(self) -> Mapping[int, float] | None:
+        """Return the agent's policy of its last decision. Raises `AgentError` as `act`."""
+        answer = self._ask("policy", {}, seconds=self.limits.end_seconds)
+        return self._checked(unpack_policy, answer["ok"])
 
     def end(self, returns: tuple[float, ...]) -> None:
         """Tell the agent the end of the game. Raises `AgentError` as `act`."""

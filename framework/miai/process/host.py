@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from miai.errors import AgentProtocolError, GameFailedError
-from miai.process.agent_messages import pack_decision, unpack_clock, unpack_observation
+from miai.process.agent_messages import pack_decision, pack_policy, unpack_clock, unpack_observation
 from miai.process.child import CONFINED, boot
 from miai.process.confined import confine
 from miai.process.messages import MessageStream, encode
@@ -42,6 +42,7 @@ class AgentHost:
             "hello": self._hello,
             "new_game": self._new_game,
             "act": self._act,
+            "policy": self._policy,
             "end": self._end,
         }
 
@@ -126,6 +127,11 @@ class AgentHost:
 
         self._observe(message)
         return pack_decision(checked_decision(self._settled.act(unpack_clock(message["clock"]))))
+
+    def _policy(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        from miai.agent import stated_policy
+
+        return pack_policy(stated_policy(self._settled))
 
     def _ponder(self, message: Mapping[str, Any]) -> None:
         """Observe, and think until the next message; an error is the answer to that one."""

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from miai.agent import Agent, Decision
-from miai.clock import ClockReading
+from miai.agent import Agent, Decision, checked_policy
+from miai.clock import ClockReading, TimeControl
 from miai.errors import (
     AgentCrashedError,
     AgentError,
@@ -67,6 +67,7 @@ class ActionAnswer(Message):
       action: number or text of a legal action; None if it resigns.
       value: expected return for its player.
       pv: numbers or texts of the actions that it expects, its own first.
+      policy: pairs of action and probability, from which the program drew its action.
       statistics: anything else for the record.
     """
 
@@ -74,10 +75,12 @@ class ActionAnswer(Message):
     resign: bool = False
     value: float | None = None
     pv: tuple[int | str, ...] | None = None
+    policy: tuple[tuple[int | str, float], ...] | None = None
     statistics: dict[str, Any] = Field(default_factory=dict)
 
     _says_what_it_may_be = one_of("action", "expected a number or a text of a legal action")
     _says_what_they_may_be = one_of("pv", "expected a list of numbers or texts of actions")
+    _says_what_pairs_are = one_of("policy", "expected a list of pairs of action and probability")
 
 
 class ProgramAgent(Agent):
@@ -94,13 +97,14 @@ class ProgramAgent(Agent):
         self._conversation: Conversation | None = None
         self._ponders = self._stops = False
         self._questions = 0
+        self._answer: tuple[Decision, dict[int, float] | None] | None = None  # at this view
         self._news: list[dict[str, Json]] = []
         self._used = 0.0  # CPU seconds of programs that have ended
 
     def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
         """Start the program if it does not run, and tell it that a game begins."""
         super().new_game(seed, player=player, log=log)
-        self._news = []
+        self._news, self._answer = [], None
         until = time.monotonic() + self._parameters.startup_timeout
         if self._conversation is not None and self._conversation.process.is_dead():
             self.close()  # after the last game was over, which costs nothing
@@ -119,10 +123,21 @@ class ProgramAgent(Agent):
         if observation.data is not None:
             news["data"] = to_plain(observation.data, what="the observation")
         self._news.append(news)
+        self._answer = None
         super().observe(observation)
 
     def act(self, clock: ClockReading) -> Decision:
         """Ask the program. Raises `AgentError` for an answer that is none."""
+        return self._think(clock)[0]
+
+    def policy(self) -> Mapping[int, float] | None:
+        """Return the policy beside the program's action at this view. Raises as `act`."""
+        return self._think(ClockReading(control=TimeControl()))[1]
+
+    def _think(self, clock: ClockReading) -> tuple[Decision, dict[int, float] | None]:
+        """Return the program's action and policy at this view, for which it is asked once."""
+        if self._answer is not None:
+            return self._answer
         self._questions += 1
         legal = list(self.view.legal_actions)
         question: dict[str, Json] = {
@@ -151,7 +166,8 @@ class ProgramAgent(Agent):
                 if not self._conversation.is_answered(within=last_call):
                     self._conversation.send({"type": "stop", "id": self._questions}, until=until)
             answer = self._conversation.receive(until=until, doing="did not answer")
-            return self._decision(answer, question)
+            self._answer = self._decision(answer, question)
+            return self._answer
         except AgentError:
             self.close()
             raise
@@ -230,8 +246,10 @@ class ProgramAgent(Agent):
         name = one_line(hello.name or self._who, limit=80)
         self.version = one_line(f"{name} {hello.version}".strip(), limit=120)
 
-    def _decision(self, answer: Mapping[str, Any], question: Mapping[str, Json]) -> Decision:
-        """Return the decision in an answer. Raises `AgentProtocolError` if it is none."""
+    def _decision(
+        self, answer: Mapping[str, Any], question: Mapping[str, Json]
+    ) -> tuple[Decision, dict[int, float] | None]:
+        """Return the decision and the policy in an answer. Raises `AgentProtocolError`."""
         if answer.get("type") != "action" or answer.get("id") != question["id"]:
             said = f"type {answer.get('type')!r}, id {answer.get('id')!r}"
             raise AgentProtocolError(
@@ -245,20 +263,30 @@ class ProgramAgent(Agent):
         if decided.pv is not None:
             statistics["pv"] = self._line(decided.pv)
         if decided.resign:
-            return Decision(self.view.legal_actions[0], resign=True, statistics=statistics)
-        action = decided.action
-        if isinstance(action, str):
-            texts = question["legal_text"]
-            assert isinstance(texts, list)
-            if action not in texts:
-                raise AgentProtocolError(
-                    f"{self._who} answered {one_line(action, limit=80)!r}, "
-                    "which is no text of a legal action"
-                )
-            action = self.view.legal_actions[texts.index(action)]
-        if action is None:
+            return Decision(self.view.legal_actions[0], resign=True, statistics=statistics), None
+        if decided.action is None:
             raise AgentProtocolError(f"{self._who} answered without an action")
-        return Decision(action, statistics=statistics)
+        texts = question["legal_text"]
+        assert isinstance(texts, list)
+        decision = Decision(self._number(decided.action, texts), statistics=statistics)
+        if decided.policy is None:
+            return decision, None
+        policy = {self._number(action, texts): chance for action, chance in decided.policy}
+        try:
+            return decision, checked_policy(policy, self.view.legal_actions)
+        except AgentProtocolError as error:
+            raise AgentProtocolError(f"{self._who}: {error}") from None
+
+    def _number(self, action: int | str, texts: list[Json]) -> int:
+        """Return the number of an action, given by number or text. Raises `AgentProtocolError`."""
+        if not isinstance(action, str):
+            return action
+        if action not in texts:
+            raise AgentProtocolError(
+                f"{self._who} answered {one_line(action, limit=80)!r}, "
+                "which is no text of a legal action"
+            )
+        return self.view.legal_actions[texts.index(action)]
 
     def _read(self, model: type[MessageT], message: Mapping[str, Any], what: str) -> MessageT:
         try:

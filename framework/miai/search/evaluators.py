@@ -18,6 +18,12 @@ from miai.plugins.kinds import EVALUATOR
 from miai.search.protocol import Evaluator, InPlaceEvaluator, Search, Seedable, require_decision
 
 
+def temperature_parameter() -> Any:
+    """Return the field of a temperature, by which an action is drawn by its visits."""
+    help_ = "Draw actions by visits ** (1 / temperature); 0: the most visited one"
+    return parameter(0.0, ge=0, le=100, help=help_)
+
+
 class TreeSearchParameters(Parameters):
     """Parameters of searches that evaluate the leaves of simulations."""
 

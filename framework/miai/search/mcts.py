@@ -28,6 +28,7 @@ from miai.search.evaluators import (
     evaluation_in_place,
     make_evaluator,
     priors,
+    temperature_parameter,
     utilities,
 )
 from miai.search.protocol import (
@@ -38,6 +39,7 @@ from miai.search.protocol import (
     require_actor,
     require_decision,
     require_perfect_information,
+    visit_policy,
 )
 from miai.search.regret_matching import RegretMatching
 from miai.seeds import derive_seed
@@ -415,6 +417,7 @@ class MctsParameters(TreeSearchParameters):
     selection: Literal["uct", "puct"] = parameter(
         "uct", help="uct tries every action; puct is guided by the evaluator's priors"
     )
+    temperature: float = temperature_parameter()
     solver: bool = parameter(
         True, help="Prove wins, losses and draws, and stop when the root is proven"
     )
@@ -446,7 +449,7 @@ class Mcts:
       evaluator: values and priors of leaves; None for the one that the parameters name.
       select: how to select inside the tree; None for what the parameters say.
       select_root: how to select at the root; None for `select`, if any, or what the parameters say.
-      choose: which action of the root to play.
+      choose: which action of the root to play, unless it is drawn by visits.
 
     Attributes:
       root: the node of the last search, or of the position since; None when nothing is kept.
@@ -675,12 +678,17 @@ class Mcts:
     # -- the answer ---------------------------------------------------------------------------
 
     def _result(self, root: Node, counts: dict[str, int]) -> SearchResult:
-        index = self._choose(root)
-        value = root.value(index)
+        best = self._choose(root)
+        action, policy = root.actions[best], {root.actions[best]: 1.0}
+        if self._parameters.temperature > 0 and not root.is_settled():
+            visits = dict(zip(root.actions, root.edge_visits, strict=False))  # untried ones last
+            policy = visit_policy(visits, self._parameters.temperature)
+            action = self._rng.choices(list(policy), list(policy.values()))[0]
+        value = root.value(best)
         threshold = self._parameters.resign_below
         tried = range(len(root.children))
         return SearchResult(
-            action=root.actions[index],
+            action=action,
             value=value,
             unit=ValueUnit.EXPECTED_UTILITY,
             visits={root.actions[i]: root.edge_visits[i] for i in tried},
@@ -693,6 +701,7 @@ class Mcts:
                 "depth": self._depth,
                 "proven": root.proven is not None,
             },
+            policy=policy,
         )
 
     def _result_of_part(self, root: JointNode, number: int, counts: dict[str, int]) -> SearchResult:
@@ -715,6 +724,7 @@ class Mcts:
                 "depth": self._depth,
                 "strategy": [[a, round(p, 4)] for a, p in zip(legal, strategy, strict=True)],
             },
+            policy=dict(zip(legal, strategy, strict=True)),
         )
 
     def _principal_variation(self, node: Node | None) -> tuple[int, ...]:

@@ -23,7 +23,7 @@ class SearchResult:
     """The result of a search at its root.
 
     Attributes:
-      action: the best action.
+      action: the best action, or one drawn from `policy`.
       value: value of the root for the player to move there: a utility within the game's bounds.
       unit: whether `value` and `values` are expected utilities, or guarantees and estimates.
       visits: visits of each root action, where the search counts them.
@@ -31,6 +31,7 @@ class SearchResult:
       pv: principal variation, the best action first.
       resign: whether the search considers the game lost by its own threshold.
       statistics: plain data for the record: simulations, nodes, depth, seconds.
+      policy: the distribution from which the search draws its action; None if it states none.
     """
 
     action: int
@@ -41,6 +42,15 @@ class SearchResult:
     pv: tuple[int, ...] = ()
     resign: bool = False
     statistics: Mapping[str, Json] = field(default_factory=dict)
+    policy: Mapping[int, float] | None = None
+
+
+def visit_policy(visits: Mapping[int, int], temperature: float) -> dict[int, float]:
+    """Return probabilities in proportion to visits ** (1 / temperature), of a positive one."""
+    most = max(visits.values())
+    weights = {action: (count / most) ** (1 / temperature) for action, count in visits.items()}
+    total = sum(weights.values())
+    return {action: weight / total for action, weight in weights.items()}
 
 
 @runtime_checkable

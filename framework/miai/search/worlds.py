@@ -15,13 +15,13 @@ import math
 import random
 import time
 from abc import abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from miai.agent import Agent, Decision
-from miai.clock import ClockReading
+from miai.clock import ClockReading, TimeControl
 from miai.game import Game, Observation, Player, State, sample_chance
 from miai.information import BeliefState, EnumeratedBelief, SampledBelief
 from miai.parameters import Parameters, parameter
@@ -34,9 +34,10 @@ from miai.search.evaluators import (
     evaluation_in_place,
     make_evaluator,
     priors,
+    temperature_parameter,
     utilities,
 )
-from miai.search.protocol import Seedable, deadline_after
+from miai.search.protocol import Seedable, deadline_after, visit_policy
 from miai.search.regret_matching import RegretMatching
 from miai.seeds import derive_seed
 from miai.values import Evaluation, ValueUnit
@@ -110,6 +111,9 @@ class InfoSetNode:
 
 Part: TypeAlias = tuple[int, RegretMatching, Sequence[int], int]
 """A player who acted at once with others, its regret matching, its legal actions and its choice."""
+
+Choice: TypeAlias = "tuple[dict[int, float], dict[str, Json]]"
+"""A policy, and statistics for the record."""
 
 Observers = Literal["single", "multi", "all-seeing"]
 """Whose observations make trees: the searcher's, every player's, or one that sees all actions."""
@@ -247,6 +251,7 @@ class IsmctsParameters(WorldsParameters):
     observers: Literal["single", "multi"] = parameter(
         "multi", help="single: one tree of our own observations; multi: a tree for each player's"
     )
+    temperature: float = temperature_parameter()
 
 
 class PimcParameters(WorldsParameters):
@@ -269,45 +274,56 @@ class WorldsAgent(Agent):
         self._evaluate = evaluation_in_place(self._evaluator)
         half = (game.info.max_utility - game.info.min_utility) / 2
         self._exploration = parameters.exploration * half
-        self.belief = self._new_belief(0)
+        self.new_game(0, player=0)
 
     def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
         """Begin a game with an empty belief and seeds of its own."""
         super().new_game(seed, player=player, log=log)
-        self.belief = self._new_belief(player)
-        self._draw = random.Random(derive_seed(seed, "worlds"))
-        if isinstance(self._evaluator, Seedable):
-            self._evaluator.seed(derive_seed(seed, "evaluator"))
+        self.belief, self._seed = self._new_belief(player), seed
+        self._choice: Choice | None = None  # at the current view
 
     def observe(self, observation: Observation) -> None:
         """Keep the worlds that are consistent with the observation."""
         super().observe(observation)
+        self._choice = None
         self.belief.observe(observation)
 
     def act(self, clock: ClockReading) -> Decision:
-        """Return the best action over drawn worlds, within what the clock allots.
+        """Return an action drawn from what `choose` says within what the clock allots.
 
         Without a world, which only beliefs that are samples can come to, the action is random.
         """
-        legal = self.view.legal_actions
-        if not len(self.belief):  # a sampled one that was lost
-            return Decision(self.rng.choice(legal), statistics={"belief": 0})
-        ends = deadline_after(clock.allotment(), self.parameters.seconds)
-        action, statistics = self.choose(legal, ends)
+        policy, statistics = self._think(clock)
+        action = self.rng.choices(list(policy), list(policy.values()))[0]
         return Decision(action, statistics={"belief": len(self.belief), **statistics})
 
-    @abstractmethod
-    def choose(self, legal: tuple[int, ...], ends: float) -> tuple[int, dict[str, Json]]:
-        """Return an action and its statistics; `ends` is a deadline on the monotonic clock."""
+    def policy(self) -> Mapping[int, float]:
+        """Return the policy at the current view, of the worlds that the seed draws."""
+        return self._think(ClockReading(control=TimeControl()))[0]
 
-    def _drawn(
-        self, legal: Sequence[int], strategy: Sequence[float]
-    ) -> tuple[int, dict[str, Json]]:
-        """Return an action drawn from a mixed strategy, and the strategy as statistics."""
-        action = self._draw.choices(legal, strategy)[0]
-        return action, {
-            "strategy": [[a, round(p, 4)] for a, p in zip(legal, strategy, strict=True)]
-        }
+    @abstractmethod
+    def choose(self, legal: tuple[int, ...], ends: float) -> Choice:
+        """Return a policy and its statistics; `ends` is a deadline on the monotonic clock."""
+
+    def _think(self, clock: ClockReading) -> Choice:
+        """Return the policy at the current view, which is made once."""
+        legal = self.view.legal_actions
+        if self._choice is None and not len(self.belief):  # a sampled one that was lost
+            self._choice = dict.fromkeys(legal, 1 / len(legal)), {}
+        elif self._choice is None:
+            # Seeds of this view, so that earlier thinking does not change the policy.
+            number = len(self.view.observations)
+            self._draw = random.Random(derive_seed(self._seed, "worlds", number))
+            if isinstance(self._evaluator, Seedable):
+                self._evaluator.seed(derive_seed(self._seed, "evaluator", number))
+            ends = deadline_after(clock.allotment(), self.parameters.seconds)
+            self._choice = self.choose(legal, ends)
+        return self._choice
+
+    def _mixed(self, legal: Sequence[int], strategy: Sequence[float]) -> Choice:
+        """Return a mixed strategy as policy and as statistics."""
+        policy = dict(zip(legal, strategy, strict=True))
+        return policy, {"strategy": [[a, round(p, 4)] for a, p in policy.items()]}
 
     def simulator(self, observers: Observers) -> Simulator:
         """Return a simulator with empty trees."""
@@ -336,8 +352,11 @@ class Ismcts(WorldsAgent):
     def __init__(self, game: Game, parameters: IsmctsParameters | None = None) -> None:
         super().__init__(game, parameters or IsmctsParameters())
 
-    def choose(self, legal: tuple[int, ...], ends: float) -> tuple[int, dict[str, Json]]:
-        """Return the action visited most or, where others act at once, one of the mean strategy."""
+    def choose(self, legal: tuple[int, ...], ends: float) -> Choice:
+        """Return the action visited most, or all by visits where the temperature is positive.
+
+        Where others act at once, it is the mean strategy.
+        """
         simulator, done = self.simulator(self.parameters.observers), 0
         limit = self.parameters.simulations or math.inf
         while done == 0 or (done < limit and time.monotonic() < ends):
@@ -347,12 +366,16 @@ class Ismcts(WorldsAgent):
             done += 1
         root = simulator.root
         if (part := root.parts.get(self.view.player)) is not None:
-            action, statistics = self._drawn(legal, part.strategy(legal))
-            return action, {"simulations": done, **statistics, **_mean_utility(part.value())}
+            policy, statistics = self._mixed(legal, part.strategy(legal))
+            return policy, {"simulations": done, **statistics, **_mean_utility(part.value())}
         edges = root.edges
         # The first of those that were visited most.
         best = max(legal, key=lambda action: edges[action].visits if action in edges else -1)
-        return best, {"simulations": done, **_mean_utility(edges[best].mean)}
+        policy = {best: 1.0}
+        if self.parameters.temperature > 0:
+            visits = {action: edges[action].visits for action in legal if action in edges}
+            policy = visit_policy(visits, self.parameters.temperature)
+        return policy, {"simulations": done, **_mean_utility(edges[best].mean)}
 
 
 class Pimc(WorldsAgent):
@@ -367,10 +390,10 @@ class Pimc(WorldsAgent):
     def __init__(self, game: Game, parameters: PimcParameters | None = None) -> None:
         super().__init__(game, parameters or PimcParameters())
 
-    def choose(self, legal: tuple[int, ...], ends: float) -> tuple[int, dict[str, Json]]:
+    def choose(self, legal: tuple[int, ...], ends: float) -> Choice:
         """Return the action of the best mean over all worlds.
 
-        Where others act at once, it is drawn from the mean of the strategies in all worlds.
+        Where others act at once, it is the mean of the strategies in all worlds.
         """
         parameters, done, worlds = self.parameters, 0, 0
         visits, totals = dict.fromkeys(legal, 0), dict.fromkeys(legal, 0.0)
@@ -400,13 +423,13 @@ class Pimc(WorldsAgent):
                 totals[action] += edge.total
         if strategies:
             means = [sum(column) / len(strategies) for column in zip(*strategies, strict=True)]
-            action, statistics = self._drawn(legal, means)
+            policy, statistics = self._mixed(legal, means)
             counts: dict[str, Json] = {"simulations": done, "worlds": worlds}
-            return action, {**counts, **statistics, **_mean_utility(value)}
+            return policy, {**counts, **statistics, **_mean_utility(value)}
         actions = [action for action in legal if visits[action]]
         best = max(actions, key=lambda action: totals[action] / visits[action])
         mean = totals[best] / visits[best]
-        return best, {"simulations": done, "worlds": worlds, **_mean_utility(mean)}
+        return {best: 1.0}, {"simulations": done, "worlds": worlds, **_mean_utility(mean)}
 
 
 def _mean_utility(mean: float) -> dict[str, Json]:

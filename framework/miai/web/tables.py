@@ -193,6 +193,9 @@ class PersonSeat:
             raise answer
         return SeatReply(answer, seconds, None)
 
+    def policy(self) -> None:
+        """Return None: a person states none."""
+
     def end(self, returns: tuple[float, ...]) -> None:
         """Do nothing; the table shows the end."""
 

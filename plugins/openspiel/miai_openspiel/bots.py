@@ -205,6 +205,8 @@ class SpielPolicy(Agent):
     are equally likely.
     """
 
+    policy_is_fixed = True
+
     def __init__(self, game: Any, parameters: SpielPolicyParameters | None = None) -> None:
         super().__init__(_spiel(game, "openspiel-policy"))
         self.parameters = parameters or SpielPolicyParameters()
@@ -219,12 +221,17 @@ class SpielPolicy(Agent):
 
     def act(self, clock: ClockReading) -> Decision:
         """Return an action drawn by the policy."""
-        legal = self.view.legal_actions
-        chances = self._chances()
-        weights = [chances.get(action, 0.0) for action in legal]
-        if sum(weights) <= 0:
-            return Decision(self.rng.choice(legal), statistics={"known": False})
-        return Decision(self.rng.choices(legal, weights)[0], statistics={"known": True})
+        policy = self.policy()
+        action = self.rng.choices(list(policy), list(policy.values()))[0]
+        return Decision(action, statistics={"known": self._chances().get(action, 0.0) > 0})
+
+    def policy(self) -> Mapping[int, float]:
+        """Return the file's probabilities of the legal actions; equal ones where it has none."""
+        legal, chances = self.view.legal_actions, self._chances()
+        total = sum(chances.get(action, 0.0) for action in legal)
+        if total <= 0:
+            return dict.fromkeys(legal, 1 / len(legal))
+        return {action: chances.get(action, 0.0) / total for action in legal}
 
     def _chances(self) -> Mapping[int, float]:
         """Return the probabilities of actions in this information state; empty if unknown."""

@@ -367,6 +367,7 @@ class RunSection(ConfigSection):
       store_parameters: its parameters besides the URL.
       workers: number of worker processes (default: one per processor).
       records: formats in which each game is also written to ``records/``.
+      record_policies: whether records hold the policies that players state.
       grace: seconds for running games to finish after Ctrl-C.
       game_deadline: seconds after which a worker counts as hung and is killed, and its game is
         void (default: never).
@@ -380,6 +381,7 @@ class RunSection(ConfigSection):
     store_parameters: dict[str, Any] = Field(default_factory=dict)
     workers: int | None = Field(default=None, ge=1, le=MAX_WORKERS)
     records: tuple[str, ...] = ()
+    record_policies: bool = False
     grace: float = Field(default=10.0, ge=0, le=86_400)
     game_deadline: float | None = Field(default=None, gt=0)
     warm_agents: int | None = Field(default=None, ge=2)

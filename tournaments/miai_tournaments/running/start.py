@@ -89,6 +89,7 @@ def make_setup(
         logs=str((folder / LOGS).absolute()),
         rules=list(rules_of(config).items()),
         hold_out=config.adjudication.hold_out,
+        record_policies=config.run.record_policies,
     )
 
 

@@ -313,6 +313,7 @@ class GameRunner:
                 log_dir=self._logs,
                 on_move=self._boards.begin(job.job_id, job.players, job.settings),
                 panel=panel,
+                record_policies=self.setup.record_policies,
             )
         finally:
             self._boards.end()

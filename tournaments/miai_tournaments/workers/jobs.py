@@ -56,6 +56,7 @@ class Setup(PlainData):
       logs: folder for agents' logs, with a folder for each game; None for none.
       rules: adjudicators by name with their parameters, in the order in which they are asked.
       hold_out: share of games that no adjudicator ends.
+      record_policies: whether records hold the policies that players state.
     """
 
     game: str
@@ -69,6 +70,7 @@ class Setup(PlainData):
     logs: str | None
     rules: Sequence[tuple[str, Mapping[str, Any]]] = ()
     hold_out: float = 0.0
+    record_policies: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
