@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 import random
-from collections.abc import Callable, Collection
+from collections import defaultdict
+from collections.abc import Callable, Collection, Sequence
 from typing import TypeAlias
 
-from miai.agent import Agent, checked_decision
+from miai.agent import Agent, checked_decision, stated_policy
 from miai.clock import ClockReading, TimeControl
 from miai.errors import AgentProtocolError
 from miai.game import Game, Observation, Player, State, sample_chance
@@ -34,13 +35,16 @@ def check_agent(
     seed: int = 0,
     games: int = 2,
     max_plies: int | None = None,
+    draws: int = 400,
     skip: Collection[str] = (),
 ) -> ConformanceReport:
     """Let an agent play every seat against random moves, and check every rule of `AGENT_RULES`.
 
     Each game is played by a new agent, by a second one, and once more by the second after it played
-    other games: the decisions must be the same. Give the agent a budget in simulations, nodes or
-    plies; one in seconds is not reproducible, so `skip` ``seeded`` and ``carried-over`` for it.
+    other games: the decisions must be the same. In each game, decisions with `draws` seeds are
+    compared with the first policy that mixes actions, if the agent states policies. Give the agent
+    a budget in simulations, nodes or plies; one in seconds is not reproducible, so `skip`
+    ``seeded``, ``carried-over`` and ``policy`` for it.
 
     Args:
       factory: builds a new agent; called twice for each seat and game, and each is closed.
@@ -48,6 +52,7 @@ def check_agent(
       seed: of all that is random in the check, the agent's seeds included.
       games: games in each seat.
       max_plies: maximum number of players' actions in a game; None to play to the end.
+      draws: decisions for each policy that is compared with them.
       skip: names of rules not to check.
 
     Raises:
@@ -61,19 +66,33 @@ def check_agent(
     plies = game.max_game_length() if max_plies is None else max_plies
     for player in range(game.num_players()):
         for number in range(games):
-            _check_seat(factory, game, findings, player=player, number=number, plies=plies)
+            _check_seat(
+                factory, game, findings, player=player, number=number, plies=plies, draws=draws
+            )
     # An agent without a seed can play one game twice by luck, and differ in the third.
     findings.withdraw("carried-over", where_broken="seeded")
     return findings.report()
 
 
 def _check_seat(
-    factory: AgentFactory, game: Game, findings: Findings, *, player: int, number: int, plies: int
+    factory: AgentFactory,
+    game: Game,
+    findings: Findings,
+    *,
+    player: int,
+    number: int,
+    plies: int,
+    draws: int,
 ) -> None:
     seed = random.Random(f"{findings.seed}/{player}/{number}").getrandbits(32)
 
+    policies: list[_Policies] = []
+
     def play(agent: Agent, *, seed: int, player: int) -> list[int] | None:
-        return _AgentGame(agent, game, findings, seed=seed, player=player, plies=plies).play()
+        one = _AgentGame(agent, game, findings, seed=seed, player=player, plies=plies)
+        one.asks_first = agent is second
+        policies.append(one.policies)
+        return one.play()
 
     first, second = factory(game), factory(game)
     try:
@@ -86,6 +105,11 @@ def _check_seat(
         after = play(second, seed=seed, player=player)
         if reference == again:
             _compare(reference, after, "carried-over", "after other games", findings)
+        if reference == again == after:
+            _compare_policies(policies[0], [policies[1], policies[-1]], findings)
+        mixed = next((h for h, p in policies[0].items() if p and max(p.values()) < 1), None)
+        if mixed is not None:
+            _check_draws(first, game, findings, player=player, history=mixed, draws=draws)
     finally:
         first.close()
         second.close()
@@ -103,6 +127,54 @@ def _compare(
     )
     message = f"{when}, the game goes on {again[same:][:8]} and not {reference[same:][:8]}"
     findings.add(rule, message, reference[:same])
+
+
+_Policies: TypeAlias = dict[tuple[int, ...], "dict[int, float] | None"]
+"""The policies of a game's decisions, by the actions before each."""
+
+
+def _compare_policies(asked: _Policies, others: list[_Policies], findings: Findings) -> None:
+    """Report where games of equal decisions have other policies."""
+    for other in others:
+        for history, policy in asked.items():
+            if other.get(history) != policy:
+                message = f"stated before act() it is {other.get(history)}, after it {policy}"
+                findings.add("policy", f"at one view with one seed: {message}", history)
+                return
+
+
+def _check_draws(
+    agent: Agent, game: Game, findings: Findings, *, player: int, history: Sequence[int], draws: int
+) -> None:
+    """Compare how often an action is drawn at a view, with many seeds, with its probability."""
+    state, seen = game.new_initial_state(), []
+    for action in [None, *history]:
+        if action is not None:
+            state.apply_action(action)
+        seen += [state.observation(player)]
+    excess: dict[int, float] = defaultdict(float)
+    variance: dict[int, float] = defaultdict(float)
+    policies = []
+    for seed in range(draws):
+        agent.new_game(seed, player=player)
+        for observation in filter(None, seen):
+            agent.observe(copy.deepcopy(observation))
+        decision = agent.act(ClockReading(control=TimeControl()))
+        policy = stated_policy(agent)
+        if policy is None or decision.resign:
+            continue
+        policies.append(policy)
+        for action, probability in policy.items():
+            excess[action] += (action == decision.action) - probability
+            variance[action] += probability * (1 - probability)
+    if agent.policy_is_fixed and any(policy != policies[0] for policy in policies):
+        findings.add("policy", "policy_is_fixed, but it differs between seeds", history)
+    for action, more in excess.items():
+        # Bernstein's inequality: an agent that draws from its policy exceeds this once in 10**6.
+        if more**2 > 28 * (variance[action] + abs(more) / 3):
+            message = f"of {len(policies)} decisions with different seeds, {abs(more):.0f} "
+            message += f"{'more' if more > 0 else 'fewer'} than the policy says are action {action}"
+            findings.add("policy", message, history)
 
 
 def random_action(state: State, rng: random.Random) -> int:
@@ -127,6 +199,8 @@ class _AgentGame:
         self.rng = random.Random(seed)
         self.state: State = game.new_initial_state()
         self.observations: list[Observation] = []  # the referee's own copies
+        self.policies: _Policies = {}
+        self.asks_first = False  # for the policy, and then for the decision
 
     def play(self) -> list[int] | None:
         """Return all actions, `RESIGNED` last when it resigned; None when a fault ended it."""
@@ -158,7 +232,11 @@ class _AgentGame:
         self.findings.positions += 1
         reading = ClockReading(control=TimeControl())
         answers: list[object] = []
+        if self.asks_first:
+            self._note_policy()
         self._call(lambda: answers.append(self.agent.act(reading)))
+        if not self.asks_first:
+            self._note_policy()
         try:
             decision = checked_decision(answers[0])
         except AgentProtocolError as error:
@@ -169,7 +247,20 @@ class _AgentGame:
         if not self.state.is_legal(decision.action):
             message = f"action {decision.action} is not legal here; legal are "
             raise self._fault("decision", message + shown(self.state.legal_actions()))
+        policy = self.policies[tuple(self.state.history())]
+        if policy is not None and not policy.get(decision.action):
+            raise self._fault("policy", f"action {decision.action} has probability 0 in {policy}")
         return decision.action
+
+    def _note_policy(self) -> None:
+        history = tuple(self.state.history())
+        try:
+            self.policies[history] = stated_policy(self.agent)
+        except AgentProtocolError as error:
+            raise self._fault("policy", str(error)) from None
+        except Exception as error:
+            self.findings.raised(error, f"as player {self.player}, in policy()", history)
+            raise _Fault from error
 
     def _check_view(self) -> None:
         """Check the observations in the agent's view, and its state under perfect information."""

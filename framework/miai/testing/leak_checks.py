@@ -25,6 +25,7 @@ from miai.information import (
     Worlds,
     world_weights,
 )
+from miai.public import PublicPartsState, private_part, public_part
 from miai.testing.findings import Findings, shown
 from miai.testing.snapshot import text_of
 
@@ -43,6 +44,8 @@ class Track:
       state: the state; it moves on by `apply`.
       observed: one digest per player, equal exactly when the observations are.
       bare: the same, the legal actions left out.
+      public: a digest of the public parts.
+      parts: the public part of the last transition, and each player's private one.
     """
 
     def __init__(self, game: Game, actions: Sequence[int] = ()) -> None:
@@ -51,6 +54,7 @@ class Track:
         # Digests, chained: a check keeps thousands of positions, each with its whole past.
         self.observed = [b""] * players
         self.bare = [b""] * players
+        self.public = b""
         self._note()
         for action in actions:
             self.apply(action)
@@ -65,11 +69,16 @@ class Track:
         track = object.__new__(Track)
         track.state = self.state.child(action)
         track.observed, track.bare = self.observed.copy(), self.bare.copy()
+        track.public = self.public
         track._note()
         return track
 
     def _note(self) -> None:
-        for player in range(len(self.observed)):
+        players, shared = range(len(self.observed)), public_part(self.state)
+        self.parts = shared, [private_part(self.state, player) for player in players]
+        if shared is not None:
+            self.public = _chained(self.public, repr(shared))
+        for player in players:
             observation = self.state.observation(player)
             if isinstance(observation, Observation):
                 bare = replace(observation, legal_actions=())
@@ -88,6 +97,7 @@ class _Entry:
     string: str
     observed: bytes
     bare: bytes
+    public: bytes
     legal: tuple[int, ...]
     tensor: bytes
     actions: tuple[int, ...]
@@ -104,13 +114,25 @@ class InformationIndex:
         self._findings = findings
         self._by_string: dict[tuple[int, str], _Entry] = {}
         self._by_observed: dict[tuple[int, bytes], _Entry] = {}
+        self._by_parts: dict[tuple[int, str], tuple[str, list[int]]] = {}
 
     def add(self, track: Track) -> None:
         """Compare a position with all that were added before."""
+        self._states_parts = isinstance(track.state, PublicPartsState)
         for player in range(track.state.game.num_players()):
             entry = _entry(track, player)
             self._compare_by_string(player, entry)
             self._compare_by_observed(player, entry)
+            self._compare_by_parts(player, track)
+
+    def _compare_by_parts(self, player: int, track: Track) -> None:
+        text, actions = text_of(track.state.observation(player)), track.state.history()
+        key = player, repr((track.parts[0], track.parts[1][player]))
+        other, earlier = self._by_parts.setdefault(key, (text, actions))
+        if other != text:
+            message = f"player {player}'s parts {shown(key[1])} are those after {earlier}, too, "
+            message += f"but the observation {shown(text)} is not {shown(other)}"
+            self._findings.add("private-part", message, actions)
 
     def _compare_by_string(self, player: int, new: _Entry) -> None:
         # The first entry stands for all that agreed with it.
@@ -132,6 +154,15 @@ class InformationIndex:
         if old.string != new.string:
             message = f"{shown(new.string)} is not {shown(old.string)}, but {where}"
             self._findings.add("information-string-leak", message, new.actions)
+        if old.public != new.public:
+            message = f"the public parts differ, but {where}"
+            if self._states_parts:
+                self._findings.add("public-part", message, new.actions)
+            elif "public-part" not in self._findings.skip:
+                self._findings.note_skipped(
+                    "public parts: players observe the same by coincidence, so miai.public derives "
+                    "too much; let the state define public_part() and private_part()"
+                )
         if old.tensor != new.tensor:
             message = f"the tensors differ, but {where}"
             self._findings.add("tensor-leak", message, new.actions)
@@ -148,6 +179,7 @@ def _entry(track: Track, player: int) -> _Entry:
         state.information_state_string(player),
         track.observed[player],
         track.bare[player],
+        track.public,
         tuple(state.legal_actions_of(player)),
         state.observation_tensor(player).tobytes() if has_tensor else b"",
         tuple(state.history()),

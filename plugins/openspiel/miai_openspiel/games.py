@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, Final, Self
@@ -23,13 +24,14 @@ from numpy.typing import NDArray
 
 from miai import Game, GameInfo, Observation, Parameters, Player, SimultaneousState
 from miai.errors import InvalidActionError, ParameterError
-from miai.plain import one_line
+from miai.plain import Json, one_line
 from miai_openspiel.catalogue import AnyGameParameters, games
 from miai_openspiel.loading import MOST_DEALT, load, without_its_complaints
 
 PREFIX: Final = "openspiel:"
 _MOST_NAMED = 20_000  # actions of hidden games; those of games with more are written as numbers
 _LEAST: Final = int(Player.SIMULTANEOUS)  # number of one or several who act, or of chance
+_PRIVATE: Final = re.compile(r"\[(?:Observer|Private): [^\]]*\]")
 _LONGEST = 1_000_000  # plies that miai's game length can be
 
 
@@ -99,7 +101,10 @@ class OpenSpielGame(Game):
 
     def new_initial_state(self) -> OpenSpielState:
         """Return a new state at the start of the game."""
-        return OpenSpielState(self, self.inner.new_initial_state())
+        inner = self.inner.new_initial_state()
+        if not self.info.perfect_information and len(_PRIVATE.findall(self.text_for(inner, 0))) > 1:
+            return LabelledState(self, inner)
+        return OpenSpielState(self, inner)
 
     def observation_tensor_shape(self) -> tuple[int, ...]:
         """Return the shape of the tensor of what a player sees; empty if there is none."""
@@ -365,6 +370,28 @@ class OpenSpielState(SimultaneousState):
                 return tensor
             tensor[:] = np.asarray(values, np.float32).reshape(tensor.shape)
         return tensor
+
+
+class LabelledState(OpenSpielState):
+    """A state whose texts label what is private: ``[Observer: 0][Private: 5]``, as in Leduc."""
+
+    def public_part(self) -> Json:
+        """Return the unlabelled rest of the text, if it has changed; see `miai.public`."""
+        if self._pending:
+            return None
+        inner = (self.inner, self._before)
+        now, before = (i and _PRIVATE.sub("", self.game.text_for(i, 0)) for i in inner)
+        return None if now == before else now
+
+    def private_part(self, player: int) -> Json:
+        """Return the player's action, its labelled text, or all of it, and its legal actions."""
+        seen = self.observation(player)
+        if seen is None:
+            return None
+        text = seen.data
+        if isinstance(text, str) and self.public_part() is not None:
+            text = "".join(_PRIVATE.findall(text))
+        return {"action": seen.action, "data": text, "legal_actions": seen.legal_actions}
 
 
 def any_game(parameters: AnyGameParameters) -> OpenSpielGame:
