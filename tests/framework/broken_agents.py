@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
+from pathlib import Path
 
-from miai import Agent, ClockReading, Decision, Game, Observation
+from miai import Agent, ClockReading, Decision, Game, Observation, RandomAgent
 
 
 class Learns(Agent):
@@ -97,6 +99,48 @@ class PlaysOneSideOnly(Agent):
         return Decision({0: self.view.legal_actions}[self.view.player][0])
 
 
+class DrawsOtherwise(Agent):
+    """States a uniform policy, and prefers the first action to all others."""
+
+    def act(self, clock: ClockReading) -> Decision:
+        legal = self.view.legal_actions
+        return Decision(self.rng.choice(legal if self.rng.random() < 0.6 else legal[:1]))
+
+    def policy(self) -> Mapping[int, float]:
+        legal = self.view.legal_actions
+        return dict.fromkeys(legal, 1 / len(legal))
+
+
+class ThinksAgain(RandomAgent):
+    """States another policy once it has acted."""
+
+    acted = 0
+
+    def act(self, clock: ClockReading) -> Decision:
+        self.acted = len(self.view.observations)
+        return super().act(clock)
+
+    def policy(self) -> Mapping[int, float]:
+        first, *others = self.view.legal_actions
+        bias = 0.001 if others and self.acted == len(self.view.observations) else 0.0
+        share = (1 - bias) / (1 + len(others))
+        return dict.fromkeys(others, share) | {first: share + bias}
+
+
+class SaysThatItIsFixed(RandomAgent):
+    """Draws a policy by its seed."""
+
+    def policy(self) -> Mapping[int, float]:
+        first, *others = self.view.legal_actions
+        bias = random.Random(self.view.player + self.drawn).random() / 9 if others else 0.0
+        share = (1 - bias) / (1 + len(others))
+        return dict.fromkeys(others, share) | {first: share + bias}
+
+    def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
+        super().new_game(seed, player=player, log=log)
+        self.drawn = seed
+
+
 RULES: dict[type[Agent], str] = {
     Learns: "carried-over",
     KeepsItsGenerator: "carried-over",
@@ -108,4 +152,7 @@ RULES: dict[type[Agent], str] = {
     RewritesData: "view",
     SearchesOnItsView: "view",
     PlaysOneSideOnly: "raises",
+    DrawsOtherwise: "policy",
+    ThinksAgain: "policy",
+    SaysThatItIsFixed: "policy",
 }

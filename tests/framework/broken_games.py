@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-from miai import EnumeratedBelief, Game, Observation, State
+from miai import EnumeratedBelief, Game, Json, Observation, State
 from miai.errors import ConformanceError
 from miai.information import Worlds
 from miai_classics.kuhn_poker import KuhnPoker, KuhnPokerState
@@ -377,6 +377,24 @@ class TellsWhatIsBarred(PhantomTicTacToe):
 
     def new_initial_state(self) -> BarringState:
         return BarringState(self)
+
+
+@broken("public-part", KuhnPoker)
+class PublishesTheFirstCard(KuhnPokerState):
+    def public_part(self) -> Json:
+        return self.key() if len(self._cards) == 2 else None
+
+    def private_part(self, player: int) -> Json:
+        return self.information_state_string(player)
+
+
+@broken("private-part", KuhnPoker)
+class LosesTheCards(KuhnPokerState):
+    def public_part(self) -> Json:
+        return self._bets or None
+
+    def private_part(self, player: int) -> Json:
+        return len(self._cards)
 
 
 @broken("tensor-leak", PhantomTicTacToe)

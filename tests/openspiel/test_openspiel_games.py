@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from miai.errors import ConformanceError, InvalidActionError, ParameterError
 from miai.game import Player
 from miai.plugins.kinds import GAME
 from miai.plugins.registry import Registry
+from miai.public import private_part, public_state
 from miai.testing import check_game
 from miai_openspiel import loading, plugin
 from miai_openspiel.catalogue import ask_openspiel, games, parameters_of
@@ -283,3 +285,25 @@ def test_a_tensor_of_a_game_in_python_is_that_of_its_state_alone() -> None:
         other.observation_tensor(0)
     assert (first.observation_tensor(0) == before).all()
     assert (other.observation_tensor(0) != before).any()
+
+
+def test_in_leduc_poker_the_table_is_public() -> None:
+    start = "[Round {}][Player: {}][Pot: {}][Money: {}][Round1: {}][Round2: ]"
+    # Cards 1 and 5; the first player calls, the second raises, the first calls; card 2 is turned.
+    states = [OpenSpielGame("leduc_poker").new_initial_state()]
+    for action in (4, 8, 1, 2, 1, 5):
+        states.append(states[-1].child(action))
+    table = [
+        start.format(1, -1, 2, "99 99", ""),
+        start.format(1, 0, 2, "99 99", ""),
+        start.format(1, 1, 2, "99 99", "1"),
+        start.format(1, 0, 4, "99 97", "1 2"),
+        start.format(2, -1, 6, "97 97", "1 2 1"),
+        start.format(2, 0, 6, "97 97", "1 2 1").replace("[Round1", "[Public: 2][Round1"),
+    ]
+    assert [json.loads(part) for part in public_state(states[-1])] == table
+    cards = [private_part(states[4], player) for player in range(2)]
+    assert [card["data"] for card in cards if isinstance(card, dict)] == [
+        "[Observer: 0][Private: 1]",
+        "[Observer: 1][Private: 5]",
+    ]

@@ -12,6 +12,7 @@ import pyspiel
 import pytest
 from open_spiel.python.algorithms import cfr, evaluate_bots, expected_game_score
 from open_spiel.python.policy import TabularPolicy
+from tests.framework.histories import seen_by
 from tests.seeds import seed_of_test
 
 import miai
@@ -159,6 +160,12 @@ def test_a_policy_of_regret_plays_as_it_was_computed(tmp_path: Path) -> None:
         total += record.returns[0]
         assert all(m.statistics["known"] for m in record.moves if m.actor == 0 and m.statistics)
     assert total / count == pytest.approx(expected, abs=4 * 2 / count**0.5)
+    agent.new_game(0, player=1)
+    for seen in seen_by(game, 1, [3, 4, 1]):  # the second player has a queen, and was bet at
+        agent.observe(seen)
+    facing_a_bet = start.child(1).child(2).child(1)
+    assert agent.policy() == pytest.approx(policy.action_probabilities(facing_a_bet))
+    check_agent(lambda _: agent, game, games=1)
 
 
 def test_where_a_policy_says_nothing_all_actions_are_as_likely(tmp_path: Path) -> None:

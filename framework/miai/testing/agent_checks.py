@@ -138,8 +138,9 @@ def _compare_policies(asked: _Policies, others: list[_Policies], findings: Findi
     for other in others:
         for history, policy in asked.items():
             if other.get(history) != policy:
-                message = f"stated before act() it is {other.get(history)}, after it {policy}"
-                findings.add("policy", f"at one view with one seed: {message}", history)
+                message = f"at one view with one seed, it is {policy} and, stated before act() or "
+                message += f"after other games, {other.get(history)}"
+                findings.add("policy", message, history)
                 return
 
 

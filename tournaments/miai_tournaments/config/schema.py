@@ -367,7 +367,8 @@ class RunSection(ConfigSection):
       store_parameters: its parameters besides the URL.
       workers: number of worker processes (default: one per processor).
       records: formats in which each game is also written to ``records/``.
-      record_policies: whether records hold the policies that players state.
+      record_policies: whether records hold the policies that players state; one that breaks its
+        contract is a forfeit then.
       grace: seconds for running games to finish after Ctrl-C.
       game_deadline: seconds after which a worker counts as hung and is killed, and its game is
         void (default: never).
