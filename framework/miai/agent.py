@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from miai.clock import ClockReading
+from miai.clock import ClockReading, TimeControl
 from miai.errors import AgentProtocolError
 from miai.game import Game, Observation
 from miai.information import PlayerView
@@ -130,6 +130,40 @@ class Agent(ABC):
         return time.process_time()
 
 
+Thought: TypeAlias = "tuple[Decision, Mapping[int, float] | None]"
+"""A decision, and the policy from which it was drawn; None if unknown."""
+
+
+class ThinkingAgent(Agent):
+    """An agent that thinks once at each view, about its decision and its policy together."""
+
+    _thought: Thought | None = None  # at the current view
+
+    def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
+        """Begin a game without a thought; see `Agent.new_game`."""
+        super().new_game(seed, player=player, log=log)
+        self._thought = None
+
+    def observe(self, observation: Observation) -> None:
+        """Receive an observation."""
+        super().observe(observation)
+        self._thought = None
+
+    @abstractmethod
+    def think(self, clock: ClockReading) -> Thought:
+        """Return the decision and the policy at the current view."""
+
+    def act(self, clock: ClockReading) -> Decision:
+        """Return the decision at the current view."""
+        self._thought = self._thought or self.think(clock)
+        return self._thought[0]
+
+    def policy(self) -> Mapping[int, float] | None:
+        """Return the policy at the current view, thought out without a clock if need be."""
+        self._thought = self._thought or self.think(ClockReading(control=TimeControl()))
+        return self._thought[1]
+
+
 class RandomAgent(Agent):
     """Plays uniformly over its legal actions."""
 
@@ -162,45 +196,41 @@ def checked_decision(decision: object) -> Decision:
 
 
 def stated_policy(agent: Agent) -> dict[int, float] | None:
-    """Return the policy that an agent states at its current view, checked; None if unknown.
+    """Return the policy that an agent states at its view, checked; None if unknown.
 
     Raises `AgentProtocolError` as `checked_policy`, and if it states two when asked twice.
     """
-    legal = agent.view.legal_actions
-    first, again = (
-        None if (policy := agent.policy()) is None else checked_policy(policy, legal)
-        for _ in range(2)
-    )
-    if first != again:
-        raise AgentProtocolError(f"policy: two at one view, {first} and then {again}")
-    return first
+    policy, again = agent.policy(), agent.policy()
+    if policy != again:
+        raise AgentProtocolError(f"policy: two at one view, {policy} and then {again}")
+    return None if policy is None else checked_policy(policy, agent.view.legal_actions)
 
 
-def checked_policy(policy: object, legal_actions: Sequence[int]) -> dict[int, float]:
+def checked_policy(
+    policy: object, legal: Sequence[int], *, drawn: int | None = None
+) -> dict[int, float]:
     """Return an agent's policy as plain data: each action with its probability.
 
     Raises `AgentProtocolError` unless it maps legal actions to non-negative probabilities that sum
-    to 1 within 1e-6; the message names what is wrong.
+    to 1 within 1e-6, with a positive one for the action that was drawn.
     """
     if not isinstance(policy, Mapping):
         raise AgentProtocolError(f"policy() returned a {type(policy).__name__}, not a mapping")
     checked: dict[int, float] = {}
     for action, probability in policy.items():
         try:
-            if isinstance(probability, str):
-                raise TypeError("a text is not a number")
-            number, chance = operator.index(action), float(probability)
+            number, chance = operator.index(action), 1.0 * probability
+            if number not in legal:
+                raise AgentProtocolError(f"policy: action {number} is not legal here")
+            if not 0 <= chance <= 1 + POLICY_TOLERANCE:
+                raise AgentProtocolError(f"policy: action {number} has probability {chance}")
         except (TypeError, ValueError, OverflowError):
-            pair = one_line(f"{action!r}: {probability!r}", limit=80)
-            raise AgentProtocolError(
-                f"policy: {pair} is not an action and its probability"
-            ) from None
-        if number not in legal_actions:
-            raise AgentProtocolError(f"policy: action {number} is not legal here")
-        if not 0 <= chance <= 1 + POLICY_TOLERANCE:
-            raise AgentProtocolError(f"policy: action {number} has probability {chance}")
-        checked[number] = chance
+            pair = one_line(f"{action!r}: {probability!r}", limit=60)
+            raise AgentProtocolError(f"policy: {pair} is not an action and its chance") from None
+        checked[number] = float(chance)
     total = math.fsum(checked.values())
     if abs(total - 1) > POLICY_TOLERANCE:
         raise AgentProtocolError(f"policy: the probabilities sum to {total:.7g}, not to 1")
+    if drawn is not None and drawn in legal and not checked.get(drawn):
+        raise AgentProtocolError(f"policy: action {drawn}, which was drawn, has probability 0")
     return checked

@@ -11,7 +11,7 @@ whose players may observe the same by coincidence, such as two equal cards, must
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from miai.game import Observation, Player, State
 from miai.plain import Json, dumps
@@ -36,7 +36,11 @@ def public_part(state: State) -> Json:
     """
     if isinstance(state, PublicPartsState):
         return state.public_part()
-    return _shared_part([state.observation(p) for p in range(state.game.num_players())])
+    observations = [state.observation(player) for player in range(state.game.num_players())]
+    shared = _common([_fields(observation) for observation in observations])
+    if any(isinstance(o, Observation) and o.actor == Player.SIMULTANEOUS for o in observations):
+        shared.pop("action", None)  # each player's own
+    return shared or None
 
 
 def private_part(state: State, player: int) -> Json:
@@ -46,11 +50,11 @@ def private_part(state: State, player: int) -> Json:
     """
     if isinstance(state, PublicPartsState):
         return state.private_part(player)
-    observation = state.observation(player)
+    observation, shared = state.observation(player), public_part(state)
     if not isinstance(observation, Observation):
         return None
     own = {**_fields(observation), "legal_actions": list(observation.legal_actions)}
-    return _rest(own, public_part(state))
+    return _rest(own, shared if isinstance(shared, Mapping) else {})
 
 
 def public_state(state: State) -> tuple[str, ...]:
@@ -58,58 +62,40 @@ def public_state(state: State) -> tuple[str, ...]:
 
     States that any player cannot distinguish have equal ones.
     """
-    replay, parts = state.game.new_initial_state(), []
-    for action in [None, *state.history()]:
-        if action is not None:
-            replay.apply_unchecked(action)
-        if (part := public_part(replay)) is not None:
-            parts.append(dumps(part))
-    return tuple(parts)
+    states = [state.game.new_initial_state()]
+    for action in state.history():
+        states.append(states[-1].child(action))
+    return tuple(dumps(part) for part in map(public_part, states) if part is not None)
 
 
-_NOTHING = object()
-
-
-def _fields(observation: Observation) -> dict[str, Any]:
+def _fields(observation: Observation | None) -> dict[str, Any]:
     """Return what an observation says of its transition; fields that say nothing are left out."""
+    if not isinstance(observation, Observation):
+        return {}
     values = {name: getattr(observation, name) for name in ("actor", "action", "data")}
-    if observation.actions:
-        values["actions"] = list(observation.actions)
+    values["actions"] = list(observation.actions) or None
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _shared_part(observations: Sequence[Observation | None]) -> Json:
-    fields = []
-    for observation in observations:
-        if not isinstance(observation, Observation):
-            return None
-        fields.append(_fields(observation))
-        if observation.actor == Player.SIMULTANEOUS:  # the action is each player's own
-            fields[-1].pop("action", None)
-    shared = _common(fields)
-    return None if shared in (_NOTHING, {}) else shared
+def _common(values: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the entries in which all mappings agree, and the common ones of mappings in them."""
+    common = {}
+    for key, first in values[0].items():
+        parts = [value.get(key, _ABSENT) for value in values]
+        if all(part == first for part in parts):
+            common[key] = first
+        elif all(isinstance(part, Mapping) for part in parts) and (shared := _common(parts)):
+            common[key] = shared
+    return common
 
 
-def _common(values: Sequence[Any]) -> Any:
-    """Return in what plain values agree; `_NOTHING` if in nothing."""
-    first = values[0]
-    if all(value == first for value in values):
-        return first
-    if not all(isinstance(value, Mapping) for value in values):
-        return _NOTHING
-    keys = [key for key in first if all(key in value for value in values)]
-    parts = {key: _common([value[key] for value in values]) for key in keys}
-    parts = {key: part for key, part in parts.items() if part is not _NOTHING}
-    return parts or _NOTHING
-
-
-def _rest(value: Any, shared: Any) -> Json:
-    """Return what a value has beside its shared part; None if nothing."""
-    if not isinstance(value, Mapping) or not isinstance(shared, Mapping):
-        return cast("Json", value)
-    rest = {
-        key: _rest(part, shared.get(key))
+def _rest(value: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entries that a mapping has beside the shared ones."""
+    return {
+        key: _rest(part, shared[key]) if key in shared else part
         for key, part in value.items()
-        if key not in shared or shared[key] != part
+        if shared.get(key, _ABSENT) != part
     }
-    return rest or None
+
+
+_ABSENT = object()

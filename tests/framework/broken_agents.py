@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from pathlib import Path
 
 from miai import Agent, ClockReading, Decision, Game, Observation, RandomAgent
 
@@ -99,46 +98,31 @@ class PlaysOneSideOnly(Agent):
         return Decision({0: self.view.legal_actions}[self.view.player][0])
 
 
-class DrawsOtherwise(Agent):
+class DrawsOtherwise(RandomAgent):
     """States a uniform policy, and prefers the first action to all others."""
 
     def act(self, clock: ClockReading) -> Decision:
-        legal = self.view.legal_actions
-        return Decision(self.rng.choice(legal if self.rng.random() < 0.6 else legal[:1]))
-
-    def policy(self) -> Mapping[int, float]:
-        legal = self.view.legal_actions
-        return dict.fromkeys(legal, 1 / len(legal))
+        return Decision(min(super().act(clock).action, super().act(clock).action))
 
 
 class ThinksAgain(RandomAgent):
-    """States another policy once it has acted."""
+    """States another policy once it has acted, or with another seed."""
 
-    acted = 0
+    policy_is_fixed = False
+
+    def policy(self) -> Mapping[int, float]:
+        rng = random.Random(repr(self.rng.getstate()))
+        weights = {action: 1 + rng.random() / 9 for action in self.view.legal_actions}
+        return {action: weight / sum(weights.values()) for action, weight in weights.items()}
+
+
+class SaysThatItIsFixed(ThinksAgain):
+    """Never draws, so that its policy changes with the seed alone."""
+
+    policy_is_fixed = True
 
     def act(self, clock: ClockReading) -> Decision:
-        self.acted = len(self.view.observations)
-        return super().act(clock)
-
-    def policy(self) -> Mapping[int, float]:
-        first, *others = self.view.legal_actions
-        bias = 0.001 if others and self.acted == len(self.view.observations) else 0.0
-        share = (1 - bias) / (1 + len(others))
-        return dict.fromkeys(others, share) | {first: share + bias}
-
-
-class SaysThatItIsFixed(RandomAgent):
-    """Draws a policy by its seed."""
-
-    def policy(self) -> Mapping[int, float]:
-        first, *others = self.view.legal_actions
-        bias = random.Random(self.view.player + self.drawn).random() / 9 if others else 0.0
-        share = (1 - bias) / (1 + len(others))
-        return dict.fromkeys(others, share) | {first: share + bias}
-
-    def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
-        super().new_game(seed, player=player, log=log)
-        self.drawn = seed
+        return Decision(self.view.legal_actions[0])
 
 
 RULES: dict[type[Agent], str] = {

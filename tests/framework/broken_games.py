@@ -380,12 +380,11 @@ class TellsWhatIsBarred(PhantomTicTacToe):
 
 
 @broken("public-part", KuhnPoker)
-class PublishesTheFirstCard(KuhnPokerState):
+class PublishesTheCards(KuhnPokerState):
     def public_part(self) -> Json:
-        return self.key() if len(self._cards) == 2 else None
+        return self.key()
 
-    def private_part(self, player: int) -> Json:
-        return self.information_state_string(player)
+    private_part = KuhnPokerState.information_state_string
 
 
 @broken("private-part", KuhnPoker)
@@ -394,7 +393,7 @@ class LosesTheCards(KuhnPokerState):
         return self._bets or None
 
     def private_part(self, player: int) -> Json:
-        return len(self._cards)
+        return None
 
 
 @broken("tensor-leak", PhantomTicTacToe)

@@ -60,8 +60,7 @@ class SeatReply:
       decision: the decision, as plain data.
       seconds: wall time from the question to the answer.
       cpu_seconds: the agent's CPU time since its last answer; None if not measured.
-      policy: from which the decision was drawn, not yet compared with the legal actions; None if
-        the referee did not ask, or the player states none.
+      policy: from which the decision was drawn; None if unknown or not asked for.
     """
 
     decision: Decision
@@ -416,10 +415,11 @@ class Match:
         try:
             reply = self.seats[player].act(clock.reading(), deadline=clock.deadline())
             if self.record_policies and not reply.decision.resign:
-                asked = time.monotonic()
-                policy = self.seats[player].policy()
-                seconds = reply.seconds + time.monotonic() - asked
-                reply = replace(reply, policy=policy, seconds=seconds)
+                policy, drawn = self.seats[player].policy(), reply.decision.action
+                if policy is not None:
+                    legal = self.state.legal_actions_of(player)
+                    policy = checked_policy(policy, legal, drawn=drawn)
+                reply = replace(reply, policy=policy, seconds=time.monotonic() - began)
         except AgentError as error:
             # The seat measures no time when it fails; the referee's clock includes the way there.
             clock.spent += time.monotonic() - began
@@ -440,15 +440,6 @@ class Match:
             return _Failure(player, Termination.RESIGNATION, "")
         if problem := self._illegality(player, decision.action):
             return _Failure(player, Termination.ILLEGAL_ACTION, problem)
-        policy = reply.policy
-        if policy is not None:
-            try:
-                policy = checked_policy(policy, self.state.legal_actions_of(player))
-                if not policy.get(decision.action):
-                    text = self._notation(decision.action)
-                    raise AgentProtocolError(f"policy: the move, {text}, has probability 0")
-            except AgentProtocolError as error:
-                return _failure(player, error)
         return MoveRecord(
             ply=0,
             actor=player,
@@ -457,7 +448,7 @@ class Match:
             seconds=reply.seconds,
             cpu_seconds=reply.cpu_seconds,
             statistics=decision.statistics,
-            policy=policy,
+            policy=reply.policy,
         )
 
     def _illegality(self, player: int, action: int) -> str:

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from miai.agent import Agent, Decision, checked_policy
-from miai.clock import ClockReading, TimeControl
+from miai.agent import Decision, ThinkingAgent, Thought, checked_policy
+from miai.clock import ClockReading
 from miai.errors import (
     AgentCrashedError,
     AgentError,
@@ -83,7 +83,7 @@ class ActionAnswer(Message):
     _says_what_pairs_are = one_of("policy", "expected a list of pairs of action and probability")
 
 
-class ProgramAgent(Agent):
+class ProgramAgent(ThinkingAgent):
     """A player that is a program; docs/programs.md describes the protocol.
 
     The program is started by the first game and serves all later ones. One that fails is killed,
@@ -97,14 +97,13 @@ class ProgramAgent(Agent):
         self._conversation: Conversation | None = None
         self._ponders = self._stops = False
         self._questions = 0
-        self._answer: tuple[Decision, dict[int, float] | None] | None = None  # at this view
         self._news: list[dict[str, Json]] = []
         self._used = 0.0  # CPU seconds of programs that have ended
 
     def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
         """Start the program if it does not run, and tell it that a game begins."""
         super().new_game(seed, player=player, log=log)
-        self._news, self._answer = [], None
+        self._news = []
         until = time.monotonic() + self._parameters.startup_timeout
         if self._conversation is not None and self._conversation.process.is_dead():
             self.close()  # after the last game was over, which costs nothing
@@ -123,21 +122,10 @@ class ProgramAgent(Agent):
         if observation.data is not None:
             news["data"] = to_plain(observation.data, what="the observation")
         self._news.append(news)
-        self._answer = None
         super().observe(observation)
 
-    def act(self, clock: ClockReading) -> Decision:
+    def think(self, clock: ClockReading) -> Thought:
         """Ask the program. Raises `AgentError` for an answer that is none."""
-        return self._think(clock)[0]
-
-    def policy(self) -> Mapping[int, float] | None:
-        """Return the policy beside the program's action at this view. Raises as `act`."""
-        return self._think(ClockReading(control=TimeControl()))[1]
-
-    def _think(self, clock: ClockReading) -> tuple[Decision, dict[int, float] | None]:
-        """Return the program's action and policy at this view, for which it is asked once."""
-        if self._answer is not None:
-            return self._answer
         self._questions += 1
         legal = list(self.view.legal_actions)
         question: dict[str, Json] = {
@@ -166,8 +154,7 @@ class ProgramAgent(Agent):
                 if not self._conversation.is_answered(within=last_call):
                     self._conversation.send({"type": "stop", "id": self._questions}, until=until)
             answer = self._conversation.receive(until=until, doing="did not answer")
-            self._answer = self._decision(answer, question)
-            return self._answer
+            return self._decision(answer, question)
         except AgentError:
             self.close()
             raise
@@ -246,9 +233,7 @@ class ProgramAgent(Agent):
         name = one_line(hello.name or self._who, limit=80)
         self.version = one_line(f"{name} {hello.version}".strip(), limit=120)
 
-    def _decision(
-        self, answer: Mapping[str, Any], question: Mapping[str, Json]
-    ) -> tuple[Decision, dict[int, float] | None]:
+    def _decision(self, answer: Mapping[str, Any], question: Mapping[str, Json]) -> Thought:
         """Return the decision and the policy in an answer. Raises `AgentProtocolError`."""
         if answer.get("type") != "action" or answer.get("id") != question["id"]:
             said = f"type {answer.get('type')!r}, id {answer.get('id')!r}"

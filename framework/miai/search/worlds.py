@@ -15,13 +15,13 @@ import math
 import random
 import time
 from abc import abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from miai.agent import Agent, Decision
-from miai.clock import ClockReading, TimeControl
+from miai.agent import Decision, ThinkingAgent, Thought
+from miai.clock import ClockReading
 from miai.game import Game, Observation, Player, State, sample_chance
 from miai.information import BeliefState, EnumeratedBelief, SampledBelief
 from miai.parameters import Parameters, parameter
@@ -262,7 +262,7 @@ class PimcParameters(WorldsParameters):
     )
 
 
-class WorldsAgent(Agent):
+class WorldsAgent(ThinkingAgent):
     """Keeps a belief and searches worlds drawn from it, in a way that subclasses define."""
 
     def __init__(self, game: Game, parameters: WorldsParameters) -> None:
@@ -280,50 +280,35 @@ class WorldsAgent(Agent):
         """Begin a game with an empty belief and seeds of its own."""
         super().new_game(seed, player=player, log=log)
         self.belief, self._seed = self._new_belief(player), seed
-        self._choice: Choice | None = None  # at the current view
 
     def observe(self, observation: Observation) -> None:
         """Keep the worlds that are consistent with the observation."""
         super().observe(observation)
-        self._choice = None
         self.belief.observe(observation)
 
-    def act(self, clock: ClockReading) -> Decision:
-        """Return an action drawn from what `choose` says within what the clock allots.
+    def think(self, clock: ClockReading) -> Thought:
+        """Return what `choose` says within what the clock allots, and an action drawn from it.
 
         Without a world, which only beliefs that are samples can come to, the action is random.
         """
-        policy, statistics = self._think(clock)
-        action = self.rng.choices(list(policy), list(policy.values()))[0]
-        return Decision(action, statistics={"belief": len(self.belief), **statistics})
-
-    def policy(self) -> Mapping[int, float]:
-        """Return the policy at the current view, of the worlds that the seed draws."""
-        return self._think(ClockReading(control=TimeControl()))[0]
+        legal, number = self.view.legal_actions, len(self.view.observations)
+        # Seeds of this view, so that earlier thinking does not change the policy.
+        self._draw = random.Random(derive_seed(self._seed, "worlds", number))
+        if isinstance(self._evaluator, Seedable):
+            self._evaluator.seed(derive_seed(self._seed, "evaluator", number))
+        policy = dict.fromkeys(legal, 1 / len(legal))
+        statistics: dict[str, Json] = {}
+        if len(self.belief):  # a sampled one may be lost
+            ends = deadline_after(clock.allotment(), self.parameters.seconds)
+            policy, statistics = self.choose(legal, ends)
+        action = self._draw.choices(list(policy), list(policy.values()))[0]
+        if len(policy) > 1:
+            statistics["strategy"] = [[a, round(p, 4)] for a, p in policy.items()]
+        return Decision(action, statistics={"belief": len(self.belief), **statistics}), policy
 
     @abstractmethod
     def choose(self, legal: tuple[int, ...], ends: float) -> Choice:
         """Return a policy and its statistics; `ends` is a deadline on the monotonic clock."""
-
-    def _think(self, clock: ClockReading) -> Choice:
-        """Return the policy at the current view, which is made once."""
-        legal = self.view.legal_actions
-        if self._choice is None and not len(self.belief):  # a sampled one that was lost
-            self._choice = dict.fromkeys(legal, 1 / len(legal)), {}
-        elif self._choice is None:
-            # Seeds of this view, so that earlier thinking does not change the policy.
-            number = len(self.view.observations)
-            self._draw = random.Random(derive_seed(self._seed, "worlds", number))
-            if isinstance(self._evaluator, Seedable):
-                self._evaluator.seed(derive_seed(self._seed, "evaluator", number))
-            ends = deadline_after(clock.allotment(), self.parameters.seconds)
-            self._choice = self.choose(legal, ends)
-        return self._choice
-
-    def _mixed(self, legal: Sequence[int], strategy: Sequence[float]) -> Choice:
-        """Return a mixed strategy as policy and as statistics."""
-        policy = dict(zip(legal, strategy, strict=True))
-        return policy, {"strategy": [[a, round(p, 4)] for a, p in policy.items()]}
 
     def simulator(self, observers: Observers) -> Simulator:
         """Return a simulator with empty trees."""
@@ -366,8 +351,8 @@ class Ismcts(WorldsAgent):
             done += 1
         root = simulator.root
         if (part := root.parts.get(self.view.player)) is not None:
-            policy, statistics = self._mixed(legal, part.strategy(legal))
-            return policy, {"simulations": done, **statistics, **_mean_utility(part.value())}
+            policy = dict(zip(legal, part.strategy(legal), strict=True))
+            return policy, {"simulations": done, **_mean_utility(part.value())}
         edges = root.edges
         # The first of those that were visited most.
         best = max(legal, key=lambda action: edges[action].visits if action in edges else -1)
@@ -423,9 +408,8 @@ class Pimc(WorldsAgent):
                 totals[action] += edge.total
         if strategies:
             means = [sum(column) / len(strategies) for column in zip(*strategies, strict=True)]
-            policy, statistics = self._mixed(legal, means)
-            counts: dict[str, Json] = {"simulations": done, "worlds": worlds}
-            return policy, {**counts, **statistics, **_mean_utility(value)}
+            policy = dict(zip(legal, means, strict=True))
+            return policy, {"simulations": done, "worlds": worlds, **_mean_utility(value)}
         actions = [action for action in legal if visits[action]]
         best = max(actions, key=lambda action: totals[action] / visits[action])
         mean = totals[best] / visits[best]

@@ -6,7 +6,7 @@ import copy
 import random
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from miai.agent import Agent, checked_decision, stated_policy
 from miai.clock import ClockReading, TimeControl
@@ -24,6 +24,9 @@ from miai.testing.snapshot import text_of
 AgentFactory: TypeAlias = Callable[[Game], Agent]
 """Builds a new agent for a game: ``lambda game: miai.make_agent("mcts", game, simulations=20)``."""
 
+DRAWS = 400
+"""Seeds whose decisions are compared with a policy."""
+
 RESIGNED = -1
 """Stands for a resignation among decisions."""
 
@@ -35,16 +38,14 @@ def check_agent(
     seed: int = 0,
     games: int = 2,
     max_plies: int | None = None,
-    draws: int = 400,
     skip: Collection[str] = (),
 ) -> ConformanceReport:
     """Let an agent play every seat against random moves, and check every rule of `AGENT_RULES`.
 
     Each game is played by a new agent, by a second one, and once more by the second after it played
-    other games: the decisions must be the same. In each game, decisions with `draws` seeds are
-    compared with the first policy that mixes actions, if the agent states policies. Give the agent
-    a budget in simulations, nodes or plies; one in seconds is not reproducible, so `skip`
-    ``seeded``, ``carried-over`` and ``policy`` for it.
+    other games: the decisions must be the same. Its first policy that mixes actions is compared
+    with decisions of 400 seeds. Give the agent a budget in simulations, nodes or plies; one in
+    seconds is not reproducible, so `skip` ``seeded``, ``carried-over`` and ``policy`` for it.
 
     Args:
       factory: builds a new agent; called twice for each seat and game, and each is closed.
@@ -52,7 +53,6 @@ def check_agent(
       seed: of all that is random in the check, the agent's seeds included.
       games: games in each seat.
       max_plies: maximum number of players' actions in a game; None to play to the end.
-      draws: decisions for each policy that is compared with them.
       skip: names of rules not to check.
 
     Raises:
@@ -66,26 +66,16 @@ def check_agent(
     plies = game.max_game_length() if max_plies is None else max_plies
     for player in range(game.num_players()):
         for number in range(games):
-            _check_seat(
-                factory, game, findings, player=player, number=number, plies=plies, draws=draws
-            )
+            _check_seat(factory, game, findings, player=player, number=number, plies=plies)
     # An agent without a seed can play one game twice by luck, and differ in the third.
     findings.withdraw("carried-over", where_broken="seeded")
     return findings.report()
 
 
 def _check_seat(
-    factory: AgentFactory,
-    game: Game,
-    findings: Findings,
-    *,
-    player: int,
-    number: int,
-    plies: int,
-    draws: int,
+    factory: AgentFactory, game: Game, findings: Findings, *, player: int, number: int, plies: int
 ) -> None:
     seed = random.Random(f"{findings.seed}/{player}/{number}").getrandbits(32)
-
     policies: list[_Policies] = []
 
     def play(agent: Agent, *, seed: int, player: int) -> list[int] | None:
@@ -106,10 +96,14 @@ def _check_seat(
         if reference == again:
             _compare(reference, after, "carried-over", "after other games", findings)
         if reference == again == after:
-            _compare_policies(policies[0], [policies[1], policies[-1]], findings)
-        mixed = next((h for h, p in policies[0].items() if p and max(p.values()) < 1), None)
+            pairs = zip(policies[0] * 2, policies[1] + policies[-1], strict=False)
+            for one, another in pairs:
+                if one != another:
+                    message = f"{another[1]} before act() or after other games, {one[1]} else"
+                    findings.add("policy", message, one[0])
+        mixed = next((h for h, p in policies[0] if p and max(p.values()) < 1), None)
         if mixed is not None:
-            _check_draws(first, game, findings, player=player, history=mixed, draws=draws)
+            _check_draws(first, game, findings, player=player, history=mixed)
     finally:
         first.close()
         second.close()
@@ -129,34 +123,22 @@ def _compare(
     findings.add(rule, message, reference[:same])
 
 
-_Policies: TypeAlias = dict[tuple[int, ...], "dict[int, float] | None"]
-"""The policies of a game's decisions, by the actions before each."""
-
-
-def _compare_policies(asked: _Policies, others: list[_Policies], findings: Findings) -> None:
-    """Report where games of equal decisions have other policies."""
-    for other in others:
-        for history, policy in asked.items():
-            if other.get(history) != policy:
-                message = f"at one view with one seed, it is {policy} and, stated before act() or "
-                message += f"after other games, {other.get(history)}"
-                findings.add("policy", message, history)
-                return
+_Policies: TypeAlias = "list[tuple[list[int], dict[int, float] | None]]"
+"""The policies of a game's decisions, after the actions before each."""
 
 
 def _check_draws(
-    agent: Agent, game: Game, findings: Findings, *, player: int, history: Sequence[int], draws: int
+    agent: Agent, game: Game, findings: Findings, *, player: int, history: Sequence[int]
 ) -> None:
     """Compare how often an action is drawn at a view, with many seeds, with its probability."""
-    state, seen = game.new_initial_state(), []
-    for action in [None, *history]:
-        if action is not None:
-            state.apply_action(action)
-        seen += [state.observation(player)]
+    states = [game.new_initial_state()]
+    for action in history:
+        states.append(states[-1].child(action))
+    seen = [state.observation(player) for state in states]
     excess: dict[int, float] = defaultdict(float)
     variance: dict[int, float] = defaultdict(float)
     policies = []
-    for seed in range(draws):
+    for seed in range(DRAWS):
         agent.new_game(seed, player=player)
         for observation in filter(None, seen):
             agent.observe(copy.deepcopy(observation))
@@ -168,7 +150,7 @@ def _check_draws(
         for action, probability in policy.items():
             excess[action] += (action == decision.action) - probability
             variance[action] += probability * (1 - probability)
-    if agent.policy_is_fixed and any(policy != policies[0] for policy in policies):
+    if agent.policy_is_fixed and policies.count(policies[0]) < len(policies):
         findings.add("policy", "policy_is_fixed, but it differs between seeds", history)
     for action, more in excess.items():
         # Bernstein's inequality: an agent that draws from its policy exceeds this once in 10**6.
@@ -200,7 +182,7 @@ class _AgentGame:
         self.rng = random.Random(seed)
         self.state: State = game.new_initial_state()
         self.observations: list[Observation] = []  # the referee's own copies
-        self.policies: _Policies = {}
+        self.policies: _Policies = []
         self.asks_first = False  # for the policy, and then for the decision
 
     def play(self) -> list[int] | None:
@@ -232,12 +214,10 @@ class _AgentGame:
     def _decision(self) -> int:
         self.findings.positions += 1
         reading = ClockReading(control=TimeControl())
-        answers: list[object] = []
-        if self.asks_first:
-            self._note_policy()
-        self._call(lambda: answers.append(self.agent.act(reading)))
-        if not self.asks_first:
-            self._note_policy()
+        answers: list[Any] = []
+        calls = [lambda: answers.append(self.agent.act(reading)), self._note_policy]
+        for call in reversed(calls) if self.asks_first else calls:
+            self._call(call)
         try:
             decision = checked_decision(answers[0])
         except AgentProtocolError as error:
@@ -248,20 +228,16 @@ class _AgentGame:
         if not self.state.is_legal(decision.action):
             message = f"action {decision.action} is not legal here; legal are "
             raise self._fault("decision", message + shown(self.state.legal_actions()))
-        policy = self.policies[tuple(self.state.history())]
-        if policy is not None and not policy.get(decision.action):
+        policy = self.policies[-1][1]
+        if policy and not policy.get(decision.action):
             raise self._fault("policy", f"action {decision.action} has probability 0 in {policy}")
         return decision.action
 
     def _note_policy(self) -> None:
-        history = tuple(self.state.history())
         try:
-            self.policies[history] = stated_policy(self.agent)
+            self.policies.append((self.state.history(), stated_policy(self.agent)))
         except AgentProtocolError as error:
             raise self._fault("policy", str(error)) from None
-        except Exception as error:
-            self.findings.raised(error, f"as player {self.player}, in policy()", history)
-            raise _Fault from error
 
     def _check_view(self) -> None:
         """Check the observations in the agent's view, and its state under perfect information."""
@@ -294,6 +270,8 @@ class _AgentGame:
     def _call(self, call: Callable[[], object]) -> None:
         try:
             call()
+        except _Fault:
+            raise
         except Exception as error:
             self.findings.raised(error, f"as player {self.player}", self.state.history())
             raise _Fault from error

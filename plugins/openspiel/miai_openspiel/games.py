@@ -375,7 +375,7 @@ class OpenSpielState(SimultaneousState):
 class LabelledState(OpenSpielState):
     """A state whose texts label what is private: ``[Observer: 0][Private: 5]``, as in Leduc."""
 
-    def public_part(self) -> Json:
+    def public_part(self) -> str | None:
         """Return the unlabelled rest of the text, if it has changed; see `miai.public`."""
         if self._pending:
             return None
@@ -384,13 +384,11 @@ class LabelledState(OpenSpielState):
         return None if now == before else now
 
     def private_part(self, player: int) -> Json:
-        """Return the player's action, its labelled text, or all of it, and its legal actions."""
+        """Return the player's action, its text without the public part, and its legal actions."""
         seen = self.observation(player)
         if seen is None:
             return None
-        text = seen.data
-        if isinstance(text, str) and self.public_part() is not None:
-            text = "".join(_PRIVATE.findall(text))
+        text = None if seen.data is None else str(seen.data).removesuffix(self.public_part() or "")
         return {"action": seen.action, "data": text, "legal_actions": seen.legal_actions}
 
 
