@@ -73,6 +73,10 @@ def test_the_action_is_drawn_from_the_mean_strategy() -> None:
         mcts(PENNIES, seed=seed, simulations=50).search_as(state, 0).action for seed in range(60)
     ]
     assert 15 < sum(chosen) < 45
+    result = mcts(PENNIES, seed=1, simulations=50).search_as(state, 0)
+    assert list((result.policy or {}).values()) == pytest.approx(
+        strategy_of(result.statistics), abs=1e-4
+    )
     again = [mcts(PENNIES, seed=seed, simulations=50).search_as(state, 0).action for seed in (1, 2)]
     assert again == chosen[1:3]
 
