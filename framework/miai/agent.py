@@ -110,12 +110,12 @@ class Agent(ABC):
 
         It maps legal actions to probabilities that sum to 1; what is missing has probability 0. It
         is a function of the seed and the observations of this game, not of calls of `act`, the
-        clock or earlier games, except where a budget is in seconds. At one view, `policy` and `act`
-        may be called in either order and repeatedly: the policy is the same, and the agent thinks
-        once. An agent that may resign states None where it would. With `policy_is_fixed` the
-        policy is the same for every seed, thus the agent's behaviour strategy; otherwise that is
-        the mean over seeds, weighted by the probability that they reach the view. The referee
-        checks and records it, and shows it to no player.
+        clock or earlier games, except where a budget is in seconds or a search keeps its tree. At
+        one view, `policy` and `act` may be called in either order and repeatedly: the policy is the
+        same, and the agent thinks once. An agent that may resign states None where it would. With
+        `policy_is_fixed` the policy is the same for every seed, thus the agent's behaviour
+        strategy; otherwise that is the mean over seeds, weighted by the probability that they reach
+        the view. The referee checks and records it, and shows it to no player.
         """
         return None
 
