@@ -1,0 +1,26 @@
+"""Exploitability and equilibria of games of two players and constant sum. Needs numba.
+
+>>> from miai.equilibria import exploitability, extract
+
+`extract` walks a game once; a policy on its `Tree` is an array. See docs/equilibria.md.
+"""
+
+from miai.equilibria.tree import (
+    Exploitability,
+    InformationSet,
+    Tree,
+    best_response,
+    expected_values,
+    exploitability,
+    extract,
+)
+
+__all__ = [
+    "Exploitability",
+    "InformationSet",
+    "Tree",
+    "best_response",
+    "expected_values",
+    "exploitability",
+    "extract",
+]

@@ -1,0 +1,206 @@
+"""Values, best responses and regret minimisation on a game of two players in sequence form.
+
+A player's sequence is the last action that it took, a slot: an information set with one of its
+actions. The two empty sequences follow the slots, so arrays over sequences have two entries more
+than policies. Information sets are sorted by player, and a player's later ones follow the earlier
+(von Stengel 1996, "Efficient computation of behavior strategies").
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai.equilibria.kernels import inlined, kernel
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Int = int | np.signedinteger[Any]
+
+CFR: Final = np.int64(0)
+CFR_PLUS: Final = np.int64(1)
+PREDICTIVE: Final = np.int64(2)
+
+
+class Form(NamedTuple):
+    """A game: s slots, n information sets, m pairs of sequences that end it together.
+
+    Attributes:
+      starts: (n + 1,) the first slot of each information set.
+      parents: (n,) the sequence that leads to each information set.
+      bounds: (3,) the information sets of a player are those from its bound to the next.
+      offsets: (s + 3,) the first entry of each sequence in what follows.
+      columns: (2 m,) the other player's sequence, once from either player's side.
+      payoffs: (2 m,) the return of the sequence's player less half of the constant sum, times the
+        probability of chance.
+    """
+
+    starts: Ints
+    parents: Ints
+    bounds: Ints
+    offsets: Ints
+    columns: NDArray[np.int32]
+    payoffs: Floats
+
+
+class Tables(NamedTuple):
+    """What an algorithm keeps of each slot, all (s,): regrets, summed policies, the current one."""
+
+    regrets: Floats
+    sums: Floats
+    policy: Floats
+
+
+@inlined
+def _reach(form: Form, policy: Floats, player: Int, reach: Floats) -> None:
+    """Set the probabilities with which a player plays each of its sequences."""
+    starts, parents, bounds = form.starts, form.parents, form.bounds
+    reach[len(policy) + player] = 1.0
+    for i in range(bounds[player], bounds[player + 1]):
+        above = reach[parents[i]]
+        for slot in range(starts[i], starts[i + 1]):
+            reach[slot] = above * policy[slot]
+
+
+@inlined
+def _sequence_values(form: Form, player: Int, sequence: Int, reach: Floats) -> float:
+    """Return what a sequence of a player is worth where the game ends with it."""
+    total = 0.0
+    for entry in range(form.offsets[sequence], form.offsets[sequence + 1]):
+        total += form.payoffs[entry] * reach[form.columns[entry]]
+    return total
+
+
+@inlined
+def _gradient(form: Form, player: Int, reach: Floats, values: Floats) -> None:
+    """Set the values of a player's sequences, against what the other player reaches."""
+    starts, bounds = form.starts, form.bounds
+    for slot in range(starts[bounds[player]], starts[bounds[player + 1]]):
+        values[slot] = _sequence_values(form, player, slot, reach)
+    empty = starts[bounds[2]] + player
+    values[empty] = _sequence_values(form, player, empty, reach)
+
+
+@kernel
+def expected(
+    packed: tuple[Any, ...], policy: Floats, player: Int, reach: Floats, values: Floats
+) -> float:
+    """Return the value of a policy for a player, less half of the constant sum.
+
+    Args:
+      packed: a `Form`.
+      policy: (s,) probabilities.
+      reach, values: (s + 2,) work space.
+    """
+    form = Form(*packed)
+    _reach(form, policy, 1 - player, reach)
+    _gradient(form, player, reach, values)
+    starts, bounds = form.starts, form.bounds
+    for i in range(bounds[player + 1] - 1, bounds[player] - 1, -1):
+        for slot in range(starts[i], starts[i + 1]):
+            values[form.parents[i]] += policy[slot] * values[slot]
+    return float(values[len(policy) + player])
+
+
+@kernel
+def respond(
+    packed: tuple[Any, ...], policy: Floats, player: Int, reach: Floats, values: Floats
+) -> float:
+    """Replace a player's part of a policy by a best response; return its value as `expected`.
+
+    Of equally good actions it takes the first. Arguments as for `expected`.
+    """
+    form = Form(*packed)
+    _reach(form, policy, 1 - player, reach)
+    _gradient(form, player, reach, values)
+    starts, bounds = form.starts, form.bounds
+    for i in range(bounds[player + 1] - 1, bounds[player] - 1, -1):
+        best = starts[i]
+        for slot in range(starts[i], starts[i + 1]):
+            policy[slot] = 0.0
+            if values[slot] > values[best]:
+                best = slot
+        policy[best] = 1.0
+        values[form.parents[i]] += values[best]
+    return float(values[len(policy) + player])
+
+
+@inlined
+def _match(policy: Floats, start: Int, end: Int) -> None:
+    """Turn positive regrets, which the policy holds, into probabilities; uniform if none is."""
+    total = 0.0
+    for slot in range(start, end):
+        policy[slot] = max(0.0, policy[slot])
+        total += policy[slot]
+    for slot in range(start, end):
+        policy[slot] = policy[slot] / total if total > 0.0 else 1.0 / (end - start)
+
+
+@inlined
+def _decide(
+    tables: Tables, algorithm: Int, start: Int, end: Int, values: Floats, predictions: Floats
+) -> tuple[float, float]:
+    """Learn from the values of an information set's actions, and set its next policy.
+
+    Returns the value of the information set under the policy so far, and what is predicted of the
+    next: the same values, but under the next policy.
+    """
+    regrets, policy = tables.regrets, tables.policy
+    value, guess = 0.0, 0.0
+    for slot in range(start, end):
+        value += policy[slot] * values[slot]
+        guess += policy[slot] * predictions[slot]
+    for slot in range(start, end):
+        regret = regrets[slot] + values[slot] - value
+        regrets[slot] = regret if algorithm == CFR else max(0.0, regret)
+        ahead = predictions[slot] - guess if algorithm == PREDICTIVE else 0.0
+        policy[slot] = regrets[slot] + ahead
+    _match(policy, start, end)
+    guess = 0.0
+    for slot in range(start, end):
+        guess += policy[slot] * predictions[slot]
+    return value, guess
+
+
+@kernel
+def iterate(
+    packed: tuple[Any, ...],
+    tables: tuple[Floats, Floats, Floats],
+    algorithm: Int,
+    first: Int,
+    last: Int,
+    work: tuple[Floats, Floats, Floats],
+) -> None:
+    """Run the iterations from `first` to before `last`, the players in turn.
+
+    CFR (Zinkevich et al. 2007), CFR+ (Tammelin 2014) and PCFR+ (Farina, Kroer, Sandholm 2021), with
+    policies weighted by 1, t and t**2 in the sums. Iterations are counted from 1.
+
+    Args:
+      packed: a `Form`.
+      tables: `Tables`; before the first iteration zeros and a uniform policy.
+      algorithm: `CFR`, `CFR_PLUS` or `PREDICTIVE`.
+      work: three arrays (s + 2,).
+    """
+    form, own = Form(*packed), Tables(*tables)
+    reach, values, predictions = work
+    starts, parents, bounds = form.starts, form.parents, form.bounds
+    for player in range(2):
+        _reach(form, own.policy, player, reach)
+    for t in range(first, last):
+        weight = float(t) ** algorithm
+        for player in range(2):
+            _gradient(form, player, reach, values)
+            for slot in range(starts[bounds[player]], starts[bounds[player + 1]]):
+                own.sums[slot] += weight * reach[slot]
+                predictions[slot] = values[slot]
+            # Last sets first: the values of a set's actions are complete when it is met.
+            for i in range(bounds[player + 1] - 1, bounds[player] - 1, -1):
+                value, guess = _decide(
+                    own, algorithm, starts[i], starts[i + 1], values, predictions
+                )
+                values[parents[i]] += value
+                predictions[parents[i]] += guess
+            _reach(form, own.policy, player, reach)

@@ -1,0 +1,439 @@
+"""A game's tree in sequence form: extracted once, then measured by compiled kernels.
+
+An information set is all that a player has observed when it decides: the sequence of its
+observations. A decision that players take at once is a series of hidden ones. Histories are not
+kept: those that end with the same pair of sequences (see `kernels.sequence_form`) are one entry of
+a sparse matrix of payoffs, weighted by chance.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miai.agent import checked_policy
+from miai.errors import AgentProtocolError, HiddenInformationError, UnsuitableGameError
+from miai.game import Game, Observation, Player, State
+from miai.plain import dumps, to_plain
+
+if TYPE_CHECKING:
+    from miai.equilibria.kernels.sequence_form import Form
+
+Policy = NDArray[np.float64]
+"""Probabilities of all actions of all information sets, (number of slots,) of a tree."""
+
+MAX_HISTORIES: Final = 5_000_000
+START: Final = bytes(16)
+"""The digest of a player that has observed nothing."""
+
+_PROBES: Final = 50
+_CERTAIN: Final = 20.0
+"""An unbiased estimate exceeds this multiple of the truth at most one time in as many (Markov)."""
+_PROBE_LIMIT: Final = 1e12
+_REPORT_EVERY: Final = 1000
+
+
+def digest_after(digest: bytes, observation: Observation) -> bytes:
+    """Return the digest of a player's observations with one more, 16 bytes."""
+    o = observation
+    data = to_plain(o.data, what="an observation")
+    line = dumps([o.actor, o.action, data, o.legal_actions, o.actions])
+    return hashlib.blake2b(digest + line.encode("ascii"), digest_size=16).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class InformationSet:
+    """What a player knows when it decides.
+
+    Attributes:
+      number: from 0, those of player 0 first.
+      player: who decides.
+      actions: its legal actions, ascending.
+      history: the first of its histories that was met, chance included.
+    """
+
+    number: int
+    player: int
+    actions: tuple[int, ...]
+    history: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Tree:
+    """A game of two players and constant sum, as arrays; made by `extract`.
+
+    Attributes:
+      game: the game.
+      form: the sequence form.
+      actions: (slots,) int64, the action of each slot.
+      keys: (information sets, 2) int64, the digest of each one's observations.
+      constant: the sum of both players' returns.
+      histories: number of histories, those of chance and of the ends included.
+    """
+
+    game: Game
+    form: Form
+    actions: NDArray[np.int64]
+    keys: NDArray[np.int64]
+    constant: float
+    histories: int
+    _ends: NDArray[np.int64]  # of each information set's history in `_paths`
+    _paths: NDArray[np.int32]
+
+    @property
+    def slots(self) -> int:
+        """The length of a policy."""
+        return len(self.actions)
+
+    def __len__(self) -> int:
+        """Return the number of information sets of both players."""
+        return len(self.keys)
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of game, information sets and payoffs, in hexadecimal."""
+        info = self.game.info
+        total = hashlib.sha256(dumps([info.name, info.version, self.constant]).encode("ascii"))
+        for values in (self.keys, self.actions, *self.form):
+            total.update(values.tobytes())
+        return total.hexdigest()
+
+    def information_set(self, number: int) -> InformationSet:
+        """Return an information set by its number."""
+        start, end = self.form.starts[number : number + 2]
+        begin = self._ends[number - 1] if number else 0
+        return InformationSet(
+            number,
+            int(number >= self.form.bounds[1]),
+            tuple(self.actions[start:end].tolist()),
+            tuple(self._paths[begin : self._ends[number]].tolist()),
+        )
+
+    def observations_at(self, number: int) -> list[Observation]:
+        """Return what the player of an information set has observed, oldest first."""
+        at = self.information_set(number)
+        state, seen = self.game.new_initial_state(), []
+        for action in (None, *at.history):
+            if action is not None:
+                state.apply_unchecked(action)
+            if (observation := state.observation(at.player)) is not None:
+                seen.append(observation)
+        return seen
+
+    def uniform(self) -> Policy:
+        """Return the policy that plays uniformly at random."""
+        counts = np.diff(self.form.starts)
+        return np.repeat(1.0 / counts, counts)
+
+    def policy_from(self, function: Callable[[InformationSet], Mapping[int, float]]) -> Policy:
+        """Return the policy that a function states for each information set.
+
+        Probabilities are divided by their sum. Raises `AgentProtocolError` for what is not a
+        policy, with the history.
+        """
+        policy = np.zeros(self.slots)
+        for number in range(len(self)):
+            at = self.information_set(number)
+            try:
+                stated = checked_policy(function(at), at.actions)
+            except AgentProtocolError as error:
+                where = f"player {at.player} after the actions {list(at.history)}"
+                raise AgentProtocolError(f"{error}; {where}") from None
+            start = self.form.starts[number]
+            row = np.array([stated.get(action, 0.0) for action in at.actions])
+            policy[start : start + len(row)] = row / row.sum()
+        return policy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exploitability:
+    """How far a policy is from an equilibrium.
+
+    Attributes:
+      values: each player's expected return if both play the policy.
+      best_responses: each player's expected return if it plays its best response to the other's.
+    """
+
+    values: tuple[float, float]
+    best_responses: tuple[float, float]
+
+    @property
+    def nash_conv(self) -> float:
+        """The sum of what the players gain by their best responses; 0 in an equilibrium."""
+        return sum(self.best_responses) - sum(self.values)
+
+    @property
+    def exploitability(self) -> float:
+        """The mean of the players' gains: half of `nash_conv`."""
+        return self.nash_conv / 2
+
+
+def expected_values(tree: Tree, policy: Policy) -> tuple[float, float]:
+    """Return both players' expected returns if they play a policy."""
+    from miai.equilibria.kernels.sequence_form import expected
+
+    reach, values = np.empty((2, tree.slots + 2))
+    first = expected(tuple(tree.form), policy, np.int64(0), reach, values)
+    return first + tree.constant / 2, tree.constant / 2 - first
+
+
+def best_response(tree: Tree, policy: Policy, player: int) -> tuple[float, Policy]:
+    """Return the value of a best response to a policy, and the policy with it in place.
+
+    Of equally good actions it takes the first.
+    """
+    from miai.equilibria.kernels.sequence_form import respond
+
+    reach, values = np.empty((2, tree.slots + 2))
+    response = policy.copy()
+    value = respond(tuple(tree.form), response, np.int64(player), reach, values)
+    return value + tree.constant / 2, response
+
+
+def exploitability(tree: Tree, policy: Policy) -> Exploitability:
+    """Return the values of a policy and of the best responses to it."""
+    first, second = (best_response(tree, policy, player)[0] for player in range(2))
+    return Exploitability(values=expected_values(tree, policy), best_responses=(first, second))
+
+
+# -- extraction -----------------------------------------------------------------------------------
+
+
+def extract(
+    game: Game,
+    *,
+    max_histories: int = MAX_HISTORIES,
+    progress: Callable[[int], None] | None = None,
+) -> Tree:
+    """Return the tree of a game.
+
+    Args:
+      max_histories: maximum number of histories, which take time; memory grows with those that end.
+      progress: called with the number of histories so far, every thousand.
+
+    Raises:
+      UnsuitableGameError: the game has more histories, other than two players or no constant sum;
+        or a player forgets, that is, one information set contains different earlier own actions, or
+        the game's text for it is that of another.
+    """
+    info = game.info
+    if info.num_players != 2:
+        raise UnsuitableGameError(
+            f"{info.title}: has {info.num_players} players; exploitability and equilibria are "
+            "computed for two"
+        )
+    if info.utility_sum is None:
+        raise UnsuitableGameError(
+            f"{info.title}: its returns have no constant sum; exploitability and equilibria are "
+            "computed for games of two players in which one wins what the other loses"
+        )
+    estimate = estimated_histories(game)
+    if estimate > _CERTAIN * max_histories:
+        raise UnsuitableGameError(
+            _too_large(game, max_histories, estimate, "nothing was extracted")
+        )
+    walk = _Walk(game, max_histories, progress)
+    walk.run()
+    if not walk.players:
+        raise UnsuitableGameError(f"{info.title}: no player ever decides, so there is no policy")
+    return walk.tree()
+
+
+def estimated_histories(game: Game) -> float:
+    """Return an unbiased estimate of the number of histories (Knuth 1975), from random games.
+
+    A game whose estimate exceeds 10**12 is not played to the end.
+    """
+    rng, total = random.Random(0), 0.0
+    for _ in range(_PROBES):
+        state, ways = game.new_initial_state(), 1.0
+        total += ways
+        while not state.is_terminal() and ways < _PROBE_LIMIT:
+            legal = state.legal_actions()
+            ways *= len(legal)
+            total += ways
+            state.apply_unchecked(rng.choice(legal))
+    return total / _PROBES
+
+
+def _too_large(game: Game, limit: int, estimate: float, reached: str) -> str:
+    return (
+        f"{game.info.title}: its tree has about {estimate:.1e} histories by an estimate from "
+        f"{_PROBES} random games, and the limit is {limit:,}; {reached}. Choose smaller parameters "
+        "of the game or a higher limit"
+    )
+
+
+_SequencePair = tuple[int, int]
+
+
+class _Walk:
+    """Visits all histories in depth-first order.
+
+    Until the information sets are sorted, a player's empty sequence is its number less 2, so that
+    it counts from the end of an array over sequences.
+    """
+
+    def __init__(self, game: Game, limit: int, progress: Callable[[int], None] | None) -> None:
+        self.game, self.limit, self.progress = game, limit, progress
+        self.count = 0
+        self.constant = float(game.info.utility_sum or 0.0)
+        self.numbers: dict[tuple[int, bytes], int] = {}  # by player and digest
+        self.texts: dict[tuple[int, str], int] = {}
+        self.players, self.parents, self.ends = array("b"), array("q"), array("q")
+        self.starts, self.actions, self.paths = array("q", [0]), array("q"), array("i")
+        self.firsts, self.seconds, self.payoffs = array("q"), array("q"), array("d")
+
+    def run(self) -> None:
+        """Visit all histories. Raises `UnsuitableGameError`."""
+        state = self.game.new_initial_state()
+        digests = self._observed(state, (START, START))
+        stack: list[tuple[State, tuple[bytes, bytes], _SequencePair, float]] = []
+        stack.append((state, digests, (-2, -1), 1.0))
+        while stack:
+            state, digests, sequences, chance = stack.pop()
+            self._count()
+            actor = state.next_actor()
+            if actor == Player.TERMINAL:
+                self._end(state, sequences, chance)
+                continue
+            branches: list[tuple[int, _SequencePair, float]]
+            if actor == Player.CHANCE:
+                branches = [(a, sequences, chance * p) for a, p in state.chance_outcomes()]
+            else:
+                legal = state.legal_actions()
+                number = self._information_set(state, actor, digests, sequences, legal)
+                slots = range(self.starts[number], self.starts[number + 1])
+                own = (
+                    [(slot, sequences[1]) for slot in slots]
+                    if actor == 0
+                    else [(sequences[0], slot) for slot in slots]
+                )
+                branches = [(a, pair, chance) for a, pair in zip(legal, own, strict=True)]
+            for action, pair, probability in reversed(branches):
+                child = state.clone()
+                child.apply_unchecked(action)
+                stack.append((child, self._observed(child, digests), pair, probability))
+
+    def _count(self) -> None:
+        self.count += 1
+        if self.count > self.limit:
+            raise UnsuitableGameError(
+                _too_large(
+                    self.game,
+                    self.limit,
+                    max(estimated_histories(self.game), self.count),
+                    f"it was reached with {len(self.players):,} information sets",
+                )
+            )
+        if self.progress is not None and self.count % _REPORT_EVERY == 0:
+            self.progress(self.count)
+
+    @staticmethod
+    def _observed(state: State, digests: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
+        first, second = state.observation(0), state.observation(1)
+        return (
+            digests[0] if first is None else digest_after(digests[0], first),
+            digests[1] if second is None else digest_after(digests[1], second),
+        )
+
+    def _end(self, state: State, sequences: _SequencePair, chance: float) -> None:
+        first, second = state.returns()
+        if abs(first + second - self.constant) > 1e-9:
+            raise UnsuitableGameError(
+                f"{self.game.info.title}: the returns {first:g} and {second:g} after the actions "
+                f"{state.history()} do not sum to {self.constant:g}, as its `utility_sum` says"
+            )
+        self.firsts.append(sequences[0])
+        self.seconds.append(sequences[1])
+        self.payoffs.append(chance * (first - self.constant / 2))
+
+    def _information_set(
+        self,
+        state: State,
+        player: int,
+        digests: tuple[bytes, bytes],
+        sequences: _SequencePair,
+        legal: Sequence[int],
+    ) -> int:
+        """Return the number of the information set of who acts, a new one where needed."""
+        key = (player, digests[player])
+        number = self.numbers.get(key)
+        if number is not None:
+            known = self.actions[self.starts[number] : self.starts[number + 1]].tolist()
+            if self.parents[number] != sequences[player] or known != legal:
+                raise self._forgetful(number, state, player, "has made the same observations")
+            return number
+        number = self.numbers[key] = len(self.players)
+        try:
+            text = state.information_state_string(player)
+        except HiddenInformationError:  # it has none
+            text = str(number)
+        if self.texts.setdefault((player, text), number) != number:
+            other = self.texts[player, text]
+            raise self._forgetful(other, state, player, f"has the information state {text!r}")
+        self.players.append(player)
+        self.parents.append(sequences[player])
+        self.actions.extend(legal)
+        self.starts.append(len(self.actions))
+        self.paths.extend(state.history())
+        self.ends.append(len(self.paths))
+        return number
+
+    def _forgetful(self, number: int, state: State, player: int, what: str) -> UnsuitableGameError:
+        begin = self.ends[number - 1] if number else 0
+        other = self.paths[begin : self.ends[number]].tolist()
+        return UnsuitableGameError(
+            f"{self.game.info.title}: imperfect recall: player {player} {what} after the actions "
+            f"{other} and {state.history()}, though it has acted or observed differently on the "
+            "way; exploitability is defined for players that forget nothing"
+        )
+
+    def tree(self) -> Tree:
+        """Return what was visited, the information sets sorted by player."""
+        from miai.equilibria.kernels.sequence_form import Form
+
+        players, old_starts = np.array(self.players), np.array(self.starts)
+        order = np.argsort(players, kind="stable")
+        counts = np.diff(old_starts)[order]
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        # The old slot in each new place, and then the new place of each old sequence.
+        old = np.repeat(old_starts[order] - starts[:-1], counts) + np.arange(starts[-1])
+        size = len(old) + 2
+        place = np.empty(size, np.int64)
+        place[old], place[-2:] = np.arange(len(old)), (size - 2, size - 1)
+        pairs = place[np.array(self.firsts)] * size + place[np.array(self.seconds)]
+        pairs, inverse = np.unique(pairs, return_inverse=True)
+        payoffs = np.bincount(inverse, weights=np.array(self.payoffs))
+        rows, columns = pairs // size, pairs % size
+        both, others = np.concatenate([rows, columns]), np.concatenate([columns, rows])
+        sides = np.lexsort((others, both))
+        lengths = np.bincount(both, minlength=size)
+        ends = np.array(self.ends)
+        paths = np.split(np.array(self.paths, np.int32), ends[:-1])
+        keys = np.frombuffer(b"".join(digest for _, digest in self.numbers), "<i8")
+        return Tree(
+            game=self.game,
+            form=Form(
+                starts=starts,
+                parents=place[np.array(self.parents)[order]],
+                bounds=np.array([0, np.count_nonzero(players == 0), len(players)]),
+                offsets=np.concatenate([[0], np.cumsum(lengths)]),
+                columns=others[sides].astype(np.int32),
+                payoffs=np.concatenate([payoffs, -payoffs])[sides],
+            ),
+            actions=np.array(self.actions)[old],
+            keys=keys.reshape(-1, 2)[order],
+            constant=self.constant,
+            histories=self.count,
+            _ends=np.cumsum(np.diff(ends, prepend=0)[order]),
+            _paths=np.concatenate([paths[i] for i in order]),
+        )
