@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,12 +10,21 @@ import pyspiel
 import pytest
 from open_spiel.python.algorithms.exploitability import nash_conv
 from open_spiel.python.policy import Policy as OpenSpielPolicy
+from tests.framework.tree_games import Choice, End, TreeGame, TreeState
 from tests.seeds import seed_of_test
 
-from miai import Game
+from miai import Game, Observation
 from miai.api import load_game
-from miai.equilibria import exploitability, extract
+from miai.equilibria import (
+    InformationSet,
+    best_response,
+    expected_values,
+    exploitability,
+    extract,
+)
 from miai.equilibria.tree import Policy, Tree
+from miai.errors import AgentProtocolError, UnsuitableGameError
+from miai_classics.kuhn_poker import BET, PASS
 from miai_openspiel.catalogue import parameters_of
 from miai_openspiel.games import PREFIX, OpenSpielGame
 
@@ -105,3 +114,95 @@ def test_exploitability_is_open_spiels(
         assert measured.nash_conv == pytest.approx(found.nash_conv, abs=1e-9)
         gains = np.subtract(measured.best_responses, measured.values)
         assert gains == pytest.approx(found.player_improvements, abs=1e-9)
+
+
+def honest(at: InformationSet) -> Mapping[int, float]:
+    """Bet and call with a king, and never else."""
+    king = KUHN.observations_at(at.number)[0].data == {"card": "K"}
+    return {BET if king else PASS: 1.0}
+
+
+KUHN = extract(load("kuhn_poker"))
+
+
+def test_a_player_who_never_bluffs_by_hand() -> None:
+    policy = KUHN.policy_from(honest)
+    measured = exploitability(KUHN, policy)
+    # With king, queen, jack the first player wins 1, 0 and -1 on average. Its best response passes
+    # a queen, and bets a jack, which a queen folds: 1, 0 and -1/2. The second player's bets after
+    # every pass, and folds to every bet: 1 in the two thirds without a king, else -1.
+    assert measured.values == pytest.approx((0, 0))
+    assert measured.best_responses == pytest.approx((1 / 6, 1 / 3))
+    assert measured.nash_conv == pytest.approx(1 / 2)
+    assert measured.exploitability == pytest.approx(1 / 4)
+    value, response = best_response(KUHN, policy, 1)
+    assert expected_values(KUHN, response)[1] == pytest.approx(value)
+
+
+def test_constant_sum_and_a_player_without_decisions() -> None:
+    game = TreeGame(Choice(0, (End((1.0, 0.0)), End((0.0, 1.0)))), utility_sum=1.0)
+    measured = exploitability(tree := extract(game), tree.uniform())
+    assert (measured.values, measured.best_responses) == ((0.5, 0.5), (1.0, 0.5))
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        ({0: 0.9}, "the probabilities sum to 0.9, not to 1"),
+        ({0: float("nan"), 1: 1.0}, "nan is not a probability, of action 0"),
+        ({2: 1.0}, "action 2 is not legal here"),
+    ],
+)
+def test_what_is_no_policy_is_refused(policy: Mapping[int, float], message: str) -> None:
+    with pytest.raises(AgentProtocolError, match=f"{message}; player 0 after the actions"):
+        KUHN.policy_from(lambda at: policy)
+
+
+class Silent(TreeState):
+    """Tells players nothing but when it is their turn."""
+
+    def observation(self, player: int) -> Observation | None:
+        return Observation(player, legal_actions=self._legal_for(player))
+
+
+class Forgetful(TreeState):
+    """Observes everything, and writes nothing."""
+
+    def information_state_string(self, player: int) -> str:
+        return ""
+
+
+class OddGame(TreeGame):
+    """A game whose states are of another class."""
+
+    def __init__(self, tree: Any, states: type[TreeState]) -> None:
+        super().__init__(tree)
+        self.states = states
+
+    def new_initial_state(self) -> TreeState:
+        return self.states(self)
+
+
+ENDS = (End((1.0, -1.0)), End((-1.0, 1.0)))
+TWICE = Choice(0, (Choice(0, ENDS), Choice(0, ENDS)))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: load("pig"), "pig: has 3 players"),
+        (lambda: TreeGame(TWICE, utility_sum=None), "no constant sum"),
+        (
+            lambda: TreeGame(Choice(1, (End((1.0, -0.5)), *ENDS))),
+            r"the returns 1 and -0.5 after the actions \[0\] do not sum to 0",
+        ),
+        (lambda: load("phantom_tic_tac_toe"), r"about \d.\de\+09 .*limit is 57; nothing was"),
+        (lambda: load("kuhn_poker"), "limit is 57; it was reached with 12 information sets"),
+        (lambda: OddGame(TWICE, Silent), r"has made the same observations .* \[0\] and \[1\]"),
+        (lambda: OddGame(TWICE, Forgetful), r"information state '' after .* \[\] and \[0\]"),
+        (lambda: TreeGame(ENDS[0]), "no player ever decides"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(make: Callable[[], Game], message: str) -> None:
+    with pytest.raises(UnsuitableGameError, match=message):
+        extract(make(), max_histories=57)

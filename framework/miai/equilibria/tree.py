@@ -45,7 +45,7 @@ def digest_after(digest: bytes, observation: Observation) -> bytes:
     """Return the digest of a player's observations with one more, 16 bytes."""
     o = observation
     data = to_plain(o.data, what="an observation")
-    line = dumps([o.actor, o.action, data, o.legal_actions, o.actions])
+    line = dumps([o.player, o.actor, o.action, data, o.legal_actions, o.actions])
     return hashlib.blake2b(digest + line.encode("ascii"), digest_size=16).digest()
 
 
@@ -181,7 +181,7 @@ def expected_values(tree: Tree, policy: Policy) -> tuple[float, float]:
     from miai.equilibria.kernels.sequence_form import expected
 
     reach, values = np.empty((2, tree.slots + 2))
-    first = expected(tuple(tree.form), policy, np.int64(0), reach, values)
+    first = expected(tree.form[:], policy, np.int64(0), reach, values)
     return first + tree.constant / 2, tree.constant / 2 - first
 
 
@@ -194,7 +194,7 @@ def best_response(tree: Tree, policy: Policy, player: int) -> tuple[float, Polic
 
     reach, values = np.empty((2, tree.slots + 2))
     response = policy.copy()
-    value = respond(tuple(tree.form), response, np.int64(player), reach, values)
+    value = respond(tree.form[:], response, np.int64(player), reach, values)
     return value + tree.constant / 2, response
 
 
@@ -266,8 +266,8 @@ def estimated_histories(game: Game) -> float:
 
 def _too_large(game: Game, limit: int, estimate: float, reached: str) -> str:
     return (
-        f"{game.info.title}: its tree has about {estimate:.1e} histories by an estimate from "
-        f"{_PROBES} random games, and the limit is {limit:,}; {reached}. Choose smaller parameters "
+        f"{game.info.title}: its tree has about {estimate:.1e} histories or more by an estimate "
+        f"from {_PROBES} random games, and the limit is {limit:,}; {reached}. Choose smaller parameters "
         "of the game or a higher limit"
     )
 

@@ -169,19 +169,21 @@ def iterate(
     packed: tuple[Any, ...],
     tables: tuple[Floats, Floats, Floats],
     algorithm: Int,
-    first: Int,
-    last: Int,
+    done: Ints,
+    count: Int,
     work: tuple[Floats, Floats, Floats],
 ) -> None:
-    """Run the iterations from `first` to before `last`, the players in turn.
+    """Run some iterations, the players in turn.
 
     CFR (Zinkevich et al. 2007), CFR+ (Tammelin 2014) and PCFR+ (Farina, Kroer, Sandholm 2021), with
-    policies weighted by 1, t and t**2 in the sums. Iterations are counted from 1.
+    policies weighted by 1, t and t**2 in the sums of iteration t = 1, 2, ...
 
     Args:
       packed: a `Form`.
       tables: `Tables`; before the first iteration zeros and a uniform policy.
       algorithm: `CFR`, `CFR_PLUS` or `PREDICTIVE`.
+      done: (1,) the number of iterations so far. It is counted here: a signal to the process is
+        handled when the kernel has returned, and must find a number that fits the tables.
       work: three arrays (s + 2,).
     """
     form, own = Form(*packed), Tables(*tables)
@@ -189,8 +191,9 @@ def iterate(
     starts, parents, bounds = form.starts, form.parents, form.bounds
     for player in range(2):
         _reach(form, own.policy, player, reach)
-    for t in range(first, last):
-        weight = float(t) ** algorithm
+    for _ in range(count):
+        done[0] += 1
+        weight = float(done[0]) ** algorithm
         for player in range(2):
             _gradient(form, player, reach, values)
             for slot in range(starts[bounds[player]], starts[bounds[player + 1]]):

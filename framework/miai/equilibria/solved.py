@@ -1,0 +1,75 @@
+"""The agent `solved`: plays the average policy in a file that `miai solve` wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from miai.agent import Agent, Decision
+from miai.clock import ClockReading
+from miai.equilibria.solver import SolutionHeader, averaged, numbers
+from miai.equilibria.tree import START, digest_after
+from miai.errors import WeightsError
+from miai.game import Game, Observation
+from miai.parameters import Parameters, parameter
+
+
+class SolvedParameters(Parameters):
+    """Parameters of `Solved`."""
+
+    file: str = parameter(
+        help="File that `miai solve` wrote", min_length=1, max_length=4096, opens="file"
+    )
+
+
+class Solved(Agent):
+    """Draws from the policy of a solution. Raises `WeightsError` if it is for another game."""
+
+    policy_is_fixed = True
+
+    def __init__(self, game: Game, parameters: SolvedParameters) -> None:
+        super().__init__(game)
+        self._path = Path(parameters.file)
+        header, tensors = SolutionHeader.read_all(self._path)
+        header.check_game(game, self._path)
+        self.version = f"{header.algorithm} {header.iterations}"
+        try:
+            keys, starts, actions = (tensors[name] for name in ("keys", "starts", "actions"))
+        except KeyError as error:
+            raise WeightsError(f"{self._path}: has no {error}; solve the game again") from None
+        whole = keys.ndim == 2 and keys.shape == (len(starts) - 1, 2) and actions.ndim == 1
+        if not whole or starts[0] != 0 or starts[-1] != len(actions) or (np.diff(starts) < 1).any():
+            raise WeightsError(f"{self._path}: its tables do not fit; solve the game again")
+        self._policy = averaged(numbers(tensors, "sums", len(actions), self._path), starts)
+        self._starts, self._actions = starts, actions
+        self._numbers = {key.tobytes(): number for number, key in enumerate(keys)}
+        self._digest = START
+
+    def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
+        """Begin a game without observations."""
+        super().new_game(seed, player=player, log=log)
+        self._digest = START
+
+    def observe(self, observation: Observation) -> None:
+        """Follow the observations to an information set."""
+        super().observe(observation)
+        self._digest = digest_after(self._digest, observation)
+
+    def policy(self) -> Mapping[int, float]:
+        """Return the probabilities in the file."""
+        number = self._numbers.get(self._digest)
+        if number is None:
+            raise WeightsError(
+                f"{self._path}: has no policy for these observations of player "
+                f"{self.view.player}; the game has changed, so solve it again"
+            )
+        slots = slice(self._starts[number], self._starts[number + 1])
+        pairs = zip(self._actions[slots].tolist(), self._policy[slots].tolist(), strict=True)
+        return {action: probability for action, probability in pairs if probability > 0}
+
+    def act(self, clock: ClockReading) -> Decision:
+        """Return an action drawn by the policy."""
+        policy = self.policy()
+        return Decision(self.rng.choices(list(policy), list(policy.values()))[0])

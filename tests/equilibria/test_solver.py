@@ -1,0 +1,193 @@
+"""Regret minimisation: OpenSpiel's iterates, the values of linear programs, files and the agent."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from open_spiel.python.algorithms import cfr
+from scipy.optimize import linprog
+from scipy.sparse import block_array, csr_array
+from tests.equilibria.test_tree import KUHN, Peer, load
+from typer.testing import CliRunner
+
+from miai.api import make_agent
+from miai.cli.app import build_app
+from miai.cli.solve import SOLUTION
+from miai.equilibria import InformationSet, Tree, exploitability, extract
+from miai.equilibria.solver import Algorithm, SolutionHeader, Solver, run
+from miai.errors import ConfigError, WeightsError
+from miai.progress import Progress
+from miai.tensors import read_tensors
+from miai.testing import check_agent
+
+
+def value_of(tree: Tree) -> float:
+    """Return the value for player 0, by the linear program of the sequence form."""
+    form, size = tree.form, tree.slots + 2
+
+    def plans(player: int) -> Any:
+        """Return a row for each information set: its actions are played as often as it is met."""
+        sets = np.arange(form.bounds[player], form.bounds[player + 1])
+        slots = np.arange(form.starts[sets[0]], form.starts[sets[-1] + 1])
+        rows = np.repeat(np.arange(len(sets)), np.diff(form.starts)[sets])
+        rows = np.concatenate([rows, np.arange(len(sets) + 1)])
+        columns = np.concatenate([slots, form.parents[sets], [tree.slots + player]])
+        signs = np.concatenate([np.ones(len(slots)), -np.ones(len(sets)), [1.0]])
+        return csr_array((signs, (rows, columns)), (len(sets) + 1, size))
+
+    first, second = plans(0), plans(1)
+    payoffs = csr_array((form.payoffs, form.columns, form.offsets), (size, size))
+    theirs = np.ones(size)
+    theirs[: form.starts[form.bounds[1]]] = theirs[-2] = 0
+    # Maximise the last of v, where x is a plan and second' v <= payoffs' x.
+    found = linprog(
+        np.concatenate([np.zeros(size + second.shape[0] - 1), [-1.0]]),
+        A_ub=block_array([[(payoffs * theirs[:, None]), second.T]]),
+        b_ub=np.zeros(size),
+        A_eq=block_array([[first, csr_array((first.shape[0], second.shape[0]))]]),
+        b_eq=np.concatenate([np.zeros(first.shape[0] - 1), [1.0]]),
+        bounds=[(0, None)] * size + [(None, None)] * second.shape[0],
+    )
+    return tree.constant / 2 - float(found.fun)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "iterations", "value"),
+    [
+        ("kuhn_poker", {}, 1000, -1 / 18),
+        ("goofspiel", {"num_cards": 3, "imp_info": True}, 1000, 0.0),
+        ("openspiel:liars_dice", {"dice_sides": 3}, 2000, 0.1111),
+        pytest.param("openspiel:leduc_poker", {}, 10_000, -0.0856, marks=pytest.mark.slow),
+    ],
+)
+def test_the_value_is_that_of_the_linear_program(
+    name: str, parameters: Any, iterations: int, value: float
+) -> None:
+    tree = extract(load(name, **parameters))
+    assert value_of(tree) == pytest.approx(value, abs=1e-4)
+    bounds: dict[Algorithm, float] = {"cfr": 2e-2, "cfr+": 1e-3, "pcfr+": 1e-4}
+    for algorithm, bound in bounds.items():
+        solver = Solver(tree, algorithm)
+        solver.advance(iterations)
+        found = exploitability(tree, solver.average())
+        assert -1e-12 < found.exploitability < bound, algorithm
+        assert found.values[0] == pytest.approx(value_of(tree), abs=2 * bound)
+
+
+def test_prediction_makes_kuhn_poker_converge_a_thousand_times_as_fast() -> None:
+    plain, predictive = Solver(KUHN, "cfr+"), Solver(KUHN, "pcfr+")
+    for solver in (plain, predictive):
+        solver.advance(1000)
+        solver.measure()
+    assert predictive.rows[-1][2] < plain.rows[-1][2] / 1000
+
+
+@pytest.mark.parametrize(
+    ("name", "theirs", "iterations"),
+    [
+        ("kuhn_poker", "kuhn_poker", 40),
+        pytest.param("openspiel:leduc_poker", "leduc_poker", 6, marks=pytest.mark.slow),
+    ],
+)
+@pytest.mark.parametrize(
+    ("algorithm", "peer_solver"), [("cfr", cfr.CFRSolver), ("cfr+", cfr.CFRPlusSolver)]
+)
+def test_iterates_are_open_spiels(
+    name: str, theirs: str, iterations: int, algorithm: Algorithm, peer_solver: Any
+) -> None:
+    tree = extract(load(name))
+    peer, solver = Peer(theirs, tree.game), Solver(tree, algorithm)
+    reference = peer_solver(peer.game)
+
+    def stated(at: InformationSet) -> dict[int, float]:
+        text = peer.state_after(at.history).information_state_string(at.player)
+        row = average.action_probability_array[average.state_lookup[text]]
+        return {action: row[action] for action in at.actions}
+
+    for _ in range(iterations):
+        reference.evaluate_and_update_policy()
+        solver.advance(1)
+        average = reference.average_policy()
+        assert np.abs(solver.average() - tree.policy_from(stated)).max() < 1e-9
+
+
+def test_a_run_continues_bit_for_bit(tmp_path: Path) -> None:
+    whole, parts = Solver(KUHN, "pcfr+"), Solver(KUHN, "pcfr+")
+    run(whole, 300, tmp_path / "whole", Progress(file=StringIO()))
+    run(parts, 20, tmp_path / "parts", Progress(file=StringIO()))
+    parts.advance(30)  # to a milestone that is not measured yet
+    parts.save(tmp_path / "parts")
+    again = Solver(KUHN, "pcfr+")
+    again.load(tmp_path / "parts")
+    run(again, 300, tmp_path / "parts", Progress(file=StringIO()))
+    assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
+def test_a_command_that_was_stopped_is_continued(tmp_path: Path, stop: signal.Signals) -> None:
+    command = [sys.executable, "-m", "miai", "solve", "kuhn_poker", "--iterations", "500000"]
+    folders = [tmp_path / name for name in ("whole", "stopped")]
+    subprocess.run([*command, "--out", str(folders[0])], check=True, capture_output=True)
+    stopped = [*command, "--out", str(folders[1])]
+    process = subprocess.Popen(stopped, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    while not (folders[1] / SOLUTION).exists():
+        time.sleep(0.01)
+    process.send_signal(stop)
+    errors = process.communicate()[1]
+    if stop == signal.SIGINT:
+        assert process.returncode == 130
+        assert b"the same command continues" in errors
+    again = subprocess.run(stopped, check=True, capture_output=True, text=True)
+    assert "continuing after" in again.stdout
+    for name in (SOLUTION, "convergence.csv", "convergence.svg"):
+        assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes()
+
+
+def test_the_agent_plays_what_the_command_solved(tmp_path: Path) -> None:
+    words = ["solve", "kuhn_poker", "--iterations", "500", "--out", str(tmp_path)]
+    result = CliRunner().invoke(build_app(), words, catch_exceptions=False)
+    assert "58 histories, 12 information sets, 24 actions" in result.output
+    assert "500                  -0.055556" in result.output
+    agent = make_agent("solved", KUHN.game, file=str(tmp_path / SOLUTION))
+
+    def stated(at: InformationSet) -> Any:
+        agent.new_game(0, player=at.player)
+        for observation in KUHN.observations_at(at.number):
+            agent.observe(observation)
+        return agent.policy()
+
+    solver = Solver(KUHN, "pcfr+")
+    solver.advance(500)
+    assert KUHN.policy_from(stated) == pytest.approx(solver.average(), abs=1e-15)
+    check_agent(
+        lambda game: make_agent("solved", game, file=str(tmp_path / SOLUTION)), KUHN.game, seed=1
+    )
+
+
+def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    path, solver = tmp_path / SOLUTION, Solver(KUHN, "cfr")
+    solver.advance(1)
+    solver.save(path)
+    other = load("goofspiel")
+    with pytest.raises(WeightsError, match=r"is for kuhn_poker v1 .* not for goofspiel"):
+        make_agent("solved", other, file=str(path))
+    with pytest.raises(ConfigError, match=r"was made by cfr, not cfr\+"):
+        Solver(KUHN, "cfr+").load(path)
+    header, (tensors, _) = SolutionHeader.read(path), read_tensors(path)
+    infinite = np.full(KUHN.slots, np.inf).view(np.int64)
+    for name, wrong in (("sums", infinite), ("starts", tensors["starts"][1:])):
+        header.write(path, {**tensors, name: wrong})
+        with pytest.raises(WeightsError, match=r"solve the game again|finite numbers"):
+            make_agent("solved", KUHN.game, file=str(path))
+    header.model_copy(update={"tree": "0"}).write(path, tensors)
+    with pytest.raises(WeightsError, match="tree has changed"):
+        Solver(KUHN, "cfr").load(path)
