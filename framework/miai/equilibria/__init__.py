@@ -5,22 +5,6 @@
 `extract` walks a game once; a policy on its `Tree` is an array. See docs/equilibria.md.
 """
 
-from miai.equilibria.tree import (
-    Exploitability,
-    InformationSet,
-    Tree,
-    best_response,
-    expected_values,
-    exploitability,
-    extract,
-)
+from miai.equilibria.tree import Tree, best_response, expected_values, exploitability, extract
 
-__all__ = [
-    "Exploitability",
-    "InformationSet",
-    "Tree",
-    "best_response",
-    "expected_values",
-    "exploitability",
-    "extract",
-]
+__all__ = ["Tree", "best_response", "expected_values", "exploitability", "extract"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
 
@@ -192,7 +192,9 @@ def run(solver: Solver, iterations: int, path: Path, progress: Progress) -> None
             solver.advance(min(step, iterations - before, _milestone(before + 1) - before))
             took = time.monotonic() - began
             step = max(1, 2 * step if took < _STEP_SECONDS else step // 2)
-            progress.reach(solver.iterations, _text(solver.rows), every=5.0)
+            count, _, regret = solver.rows[-1] if solver.rows else (0, 0.0, math.nan)
+            line = f"exploitability {regret:.3g} after {count:,}"
+            progress.reach(solver.iterations, line, every=5.0)
             if time.monotonic() - saved > _SAVE_SECONDS:
                 solver.save(path)
                 saved = time.monotonic()
@@ -200,7 +202,3 @@ def run(solver: Solver, iterations: int, path: Path, progress: Progress) -> None
     finally:
         progress.close()
         solver.save(path)
-
-
-def _text(rows: Sequence[Row]) -> str:
-    return f"exploitability {rows[-1][2]:.3g} after {rows[-1][0]:,}" if rows else ""

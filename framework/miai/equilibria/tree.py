@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import random
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -85,7 +85,7 @@ class Tree:
     keys: NDArray[np.int64]
     constant: float
     histories: int
-    _ends: NDArray[np.int64]  # of each information set's history in `_paths`
+    _path_starts: NDArray[np.int64]  # of the information sets' histories
     _paths: NDArray[np.int32]
 
     @property
@@ -109,24 +109,20 @@ class Tree:
     def information_set(self, number: int) -> InformationSet:
         """Return an information set by its number."""
         start, end = self.form.starts[number : number + 2]
-        begin = self._ends[number - 1] if number else 0
-        return InformationSet(
-            number,
-            int(number >= self.form.bounds[1]),
-            tuple(self.actions[start:end].tolist()),
-            tuple(self._paths[begin : self._ends[number]].tolist()),
-        )
+        path = self._paths[self._path_starts[number] : self._path_starts[number + 1]]
+        player = int(number >= self.form.bounds[1])
+        actions = tuple(self.actions[start:end].tolist())
+        return InformationSet(number, player, actions, tuple(path.tolist()))
 
     def observations_at(self, number: int) -> list[Observation]:
         """Return what the player of an information set has observed, oldest first."""
         at = self.information_set(number)
-        state, seen = self.game.new_initial_state(), []
-        for action in (None, *at.history):
-            if action is not None:
-                state.apply_unchecked(action)
-            if (observation := state.observation(at.player)) is not None:
-                seen.append(observation)
-        return seen
+        state = self.game.new_initial_state()
+        observations = [state.observation(at.player)]
+        for action in at.history:
+            state.apply_unchecked(action)
+            observations.append(state.observation(at.player))
+        return [observation for observation in observations if observation is not None]
 
     def uniform(self) -> Policy:
         """Return the policy that plays uniformly at random."""
@@ -176,13 +172,17 @@ class Exploitability:
         return self.nash_conv / 2
 
 
+def _value(tree: Tree, policy: Policy, player: int, *, respond: bool) -> float:
+    from miai.equilibria.kernels.sequence_form import evaluate
+
+    work = np.empty((2, tree.slots + 2))
+    return tree.constant / 2 + evaluate(tree.form[:], policy, np.int64(player), respond, *work)
+
+
 def expected_values(tree: Tree, policy: Policy) -> tuple[float, float]:
     """Return both players' expected returns if they play a policy."""
-    from miai.equilibria.kernels.sequence_form import expected
-
-    reach, values = np.empty((2, tree.slots + 2))
-    first = expected(tree.form[:], policy, np.int64(0), reach, values)
-    return first + tree.constant / 2, tree.constant / 2 - first
+    first = _value(tree, policy, 0, respond=False)
+    return first, tree.constant - first
 
 
 def best_response(tree: Tree, policy: Policy, player: int) -> tuple[float, Policy]:
@@ -190,12 +190,8 @@ def best_response(tree: Tree, policy: Policy, player: int) -> tuple[float, Polic
 
     Of equally good actions it takes the first.
     """
-    from miai.equilibria.kernels.sequence_form import respond
-
-    reach, values = np.empty((2, tree.slots + 2))
     response = policy.copy()
-    value = respond(tree.form[:], response, np.int64(player), reach, values)
-    return value + tree.constant / 2, response
+    return _value(tree, response, player, respond=True), response
 
 
 def exploitability(tree: Tree, policy: Policy) -> Exploitability:
@@ -221,25 +217,19 @@ def extract(
 
     Raises:
       UnsuitableGameError: the game has more histories, other than two players or no constant sum;
-        or a player forgets, that is, one information set contains different earlier own actions, or
-        the game's text for it is that of another.
+        or a player forgets: one information set follows different own actions, or the game's text
+        for it is that of another.
     """
     info = game.info
-    if info.num_players != 2:
+    if info.num_players != 2 or info.utility_sum is None:
+        fault = "no constant sum of returns" if info.num_players == 2 else "not two players"
         raise UnsuitableGameError(
-            f"{info.title}: has {info.num_players} players; exploitability and equilibria are "
-            "computed for two"
-        )
-    if info.utility_sum is None:
-        raise UnsuitableGameError(
-            f"{info.title}: its returns have no constant sum; exploitability and equilibria are "
-            "computed for games of two players in which one wins what the other loses"
+            f"{info.title}: has {info.num_players} players and {fault}; exploitability and "
+            "equilibria are computed for two, of whom one wins what the other loses"
         )
     estimate = estimated_histories(game)
     if estimate > _CERTAIN * max_histories:
-        raise UnsuitableGameError(
-            _too_large(game, max_histories, estimate, "nothing was extracted")
-        )
+        raise _too_large(game, max_histories, estimate, "nothing was extracted")
     walk = _Walk(game, max_histories, progress)
     walk.run()
     if not walk.players:
@@ -264,15 +254,12 @@ def estimated_histories(game: Game) -> float:
     return total / _PROBES
 
 
-def _too_large(game: Game, limit: int, estimate: float, reached: str) -> str:
-    return (
+def _too_large(game: Game, limit: int, estimate: float, reached: str) -> UnsuitableGameError:
+    return UnsuitableGameError(
         f"{game.info.title}: its tree has about {estimate:.1e} histories or more by an estimate "
-        f"from {_PROBES} random games, and the limit is {limit:,}; {reached}. Choose smaller parameters "
-        "of the game or a higher limit"
+        f"from {_PROBES} random games, and the limit is {limit:,}; {reached}. Choose smaller "
+        "parameters of the game or a higher limit"
     )
-
-
-_SequencePair = tuple[int, int]
 
 
 class _Walk:
@@ -284,20 +271,17 @@ class _Walk:
 
     def __init__(self, game: Game, limit: int, progress: Callable[[int], None] | None) -> None:
         self.game, self.limit, self.progress = game, limit, progress
-        self.count = 0
-        self.constant = float(game.info.utility_sum or 0.0)
+        self.count, self.constant = 0, float(game.info.utility_sum or 0.0)
         self.numbers: dict[tuple[int, bytes], int] = {}  # by player and digest
         self.texts: dict[tuple[int, str], int] = {}
-        self.players, self.parents, self.ends = array("b"), array("q"), array("q")
-        self.starts, self.actions, self.paths = array("q", [0]), array("q"), array("i")
+        self.players, self.parents, self.actions = array("b"), array("q"), array("q")
+        self.starts, self.paths, self.path_starts = array("q", [0]), array("i"), array("q", [0])
         self.firsts, self.seconds, self.payoffs = array("q"), array("q"), array("d")
 
     def run(self) -> None:
         """Visit all histories. Raises `UnsuitableGameError`."""
         state = self.game.new_initial_state()
-        digests = self._observed(state, (START, START))
-        stack: list[tuple[State, tuple[bytes, bytes], _SequencePair, float]] = []
-        stack.append((state, digests, (-2, -1), 1.0))
+        stack = [(state, self._observed(state, (START, START)), (-2, -1), 1.0)]
         while stack:
             state, digests, sequences, chance = stack.pop()
             self._count()
@@ -305,47 +289,39 @@ class _Walk:
             if actor == Player.TERMINAL:
                 self._end(state, sequences, chance)
                 continue
-            branches: list[tuple[int, _SequencePair, float]]
             if actor == Player.CHANCE:
                 branches = [(a, sequences, chance * p) for a, p in state.chance_outcomes()]
             else:
                 legal = state.legal_actions()
-                number = self._information_set(state, actor, digests, sequences, legal)
-                slots = range(self.starts[number], self.starts[number + 1])
-                own = (
-                    [(slot, sequences[1]) for slot in slots]
-                    if actor == 0
-                    else [(sequences[0], slot) for slot in slots]
-                )
-                branches = [(a, pair, chance) for a, pair in zip(legal, own, strict=True)]
-            for action, pair, probability in reversed(branches):
+                start = self._first_slot(state, actor, digests[actor], sequences[actor], legal)
+                branches = [
+                    (action, (slot, sequences[1]) if actor == 0 else (sequences[0], slot), chance)
+                    for slot, action in enumerate(legal, start)
+                ]
+            for action, reached, probability in reversed(branches):
                 child = state.clone()
                 child.apply_unchecked(action)
-                stack.append((child, self._observed(child, digests), pair, probability))
+                stack.append((child, self._observed(child, digests), reached, probability))
 
     def _count(self) -> None:
         self.count += 1
         if self.count > self.limit:
-            raise UnsuitableGameError(
-                _too_large(
-                    self.game,
-                    self.limit,
-                    max(estimated_histories(self.game), self.count),
-                    f"it was reached with {len(self.players):,} information sets",
-                )
-            )
+            estimate = max(estimated_histories(self.game), self.count)
+            reached = f"it was reached with {len(self.players):,} information sets"
+            raise _too_large(self.game, self.limit, estimate, reached)
         if self.progress is not None and self.count % _REPORT_EVERY == 0:
             self.progress(self.count)
 
     @staticmethod
     def _observed(state: State, digests: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
-        first, second = state.observation(0), state.observation(1)
-        return (
-            digests[0] if first is None else digest_after(digests[0], first),
-            digests[1] if second is None else digest_after(digests[1], second),
+        """Return the digests of both players after the last transition."""
+        first, second = (
+            digest if (seen := state.observation(player)) is None else digest_after(digest, seen)
+            for player, digest in enumerate(digests)
         )
+        return first, second
 
-    def _end(self, state: State, sequences: _SequencePair, chance: float) -> None:
+    def _end(self, state: State, sequences: tuple[int, int], chance: float) -> None:
         first, second = state.returns()
         if abs(first + second - self.constant) > 1e-9:
             raise UnsuitableGameError(
@@ -356,41 +332,32 @@ class _Walk:
         self.seconds.append(sequences[1])
         self.payoffs.append(chance * (first - self.constant / 2))
 
-    def _information_set(
-        self,
-        state: State,
-        player: int,
-        digests: tuple[bytes, bytes],
-        sequences: _SequencePair,
-        legal: Sequence[int],
+    def _first_slot(
+        self, state: State, player: int, digest: bytes, sequence: int, legal: list[int]
     ) -> int:
-        """Return the number of the information set of who acts, a new one where needed."""
-        key = (player, digests[player])
-        number = self.numbers.get(key)
-        if number is not None:
-            known = self.actions[self.starts[number] : self.starts[number + 1]].tolist()
-            if self.parents[number] != sequences[player] or known != legal:
+        """Return the first slot of the information set of who acts, a new one where needed."""
+        number = self.numbers.setdefault((player, digest), len(self.players))
+        if number < len(self.players):
+            start, end = self.starts[number : number + 2]
+            if self.parents[number] != sequence or self.actions[start:end].tolist() != legal:
                 raise self._forgetful(number, state, player, "has made the same observations")
-            return number
-        number = self.numbers[key] = len(self.players)
+            return start
         try:
             text = state.information_state_string(player)
         except HiddenInformationError:  # it has none
             text = str(number)
-        if self.texts.setdefault((player, text), number) != number:
-            other = self.texts[player, text]
+        if (other := self.texts.setdefault((player, text), number)) != number:
             raise self._forgetful(other, state, player, f"has the information state {text!r}")
         self.players.append(player)
-        self.parents.append(sequences[player])
+        self.parents.append(sequence)
         self.actions.extend(legal)
         self.starts.append(len(self.actions))
         self.paths.extend(state.history())
-        self.ends.append(len(self.paths))
-        return number
+        self.path_starts.append(len(self.paths))
+        return self.starts[number]
 
     def _forgetful(self, number: int, state: State, player: int, what: str) -> UnsuitableGameError:
-        begin = self.ends[number - 1] if number else 0
-        other = self.paths[begin : self.ends[number]].tolist()
+        other = self.paths[self.path_starts[number] : self.path_starts[number + 1]].tolist()
         return UnsuitableGameError(
             f"{self.game.info.title}: imperfect recall: player {player} {what} after the actions "
             f"{other} and {state.history()}, though it has acted or observed differently on the "
@@ -401,24 +368,19 @@ class _Walk:
         """Return what was visited, the information sets sorted by player."""
         from miai.equilibria.kernels.sequence_form import Form
 
-        players, old_starts = np.array(self.players), np.array(self.starts)
+        players = np.array(self.players)
         order = np.argsort(players, kind="stable")
-        counts = np.diff(old_starts)[order]
-        starts = np.concatenate([[0], np.cumsum(counts)])
-        # The old slot in each new place, and then the new place of each old sequence.
-        old = np.repeat(old_starts[order] - starts[:-1], counts) + np.arange(starts[-1])
+        old, starts = _regrouped(np.array(self.starts), order)
+        old_paths, path_starts = _regrouped(np.array(self.path_starts), order)
         size = len(old) + 2
-        place = np.empty(size, np.int64)
-        place[old], place[-2:] = np.arange(len(old)), (size - 2, size - 1)
+        place = np.arange(size)  # of each old sequence
+        place[old] = np.arange(len(old))
         pairs = place[np.array(self.firsts)] * size + place[np.array(self.seconds)]
         pairs, inverse = np.unique(pairs, return_inverse=True)
         payoffs = np.bincount(inverse, weights=np.array(self.payoffs))
-        rows, columns = pairs // size, pairs % size
+        rows, columns = np.divmod(pairs, size)
         both, others = np.concatenate([rows, columns]), np.concatenate([columns, rows])
-        sides = np.lexsort((others, both))
-        lengths = np.bincount(both, minlength=size)
-        ends = np.array(self.ends)
-        paths = np.split(np.array(self.paths, np.int32), ends[:-1])
+        by_row = np.lexsort((others, both))
         keys = np.frombuffer(b"".join(digest for _, digest in self.numbers), "<i8")
         return Tree(
             game=self.game,
@@ -426,14 +388,23 @@ class _Walk:
                 starts=starts,
                 parents=place[np.array(self.parents)[order]],
                 bounds=np.array([0, np.count_nonzero(players == 0), len(players)]),
-                offsets=np.concatenate([[0], np.cumsum(lengths)]),
-                columns=others[sides].astype(np.int32),
-                payoffs=np.concatenate([payoffs, -payoffs])[sides],
+                offsets=np.cumsum(np.bincount(both + 1, minlength=size + 1)),
+                columns=others[by_row].astype(np.int32),
+                payoffs=np.concatenate([payoffs, -payoffs])[by_row],
             ),
             actions=np.array(self.actions)[old],
             keys=keys.reshape(-1, 2)[order],
             constant=self.constant,
             histories=self.count,
-            _ends=np.cumsum(np.diff(ends, prepend=0)[order]),
-            _paths=np.concatenate([paths[i] for i in order]),
+            _path_starts=path_starts,
+            _paths=np.array(self.paths, np.int32)[old_paths],
         )
+
+
+def _regrouped(
+    starts: NDArray[np.int64], order: NDArray[np.intp]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the old places of the entries of groups in a new order, and the groups' starts."""
+    counts = np.diff(starts)[order]
+    new = np.concatenate([[0], np.cumsum(counts)])
+    return np.repeat(starts[order] - new[:-1], counts) + np.arange(new[-1]), new

@@ -65,65 +65,51 @@ def _reach(form: Form, policy: Floats, player: Int, reach: Floats) -> None:
 
 
 @inlined
-def _sequence_values(form: Form, player: Int, sequence: Int, reach: Floats) -> float:
-    """Return what a sequence of a player is worth where the game ends with it."""
-    total = 0.0
-    for entry in range(form.offsets[sequence], form.offsets[sequence + 1]):
-        total += form.payoffs[entry] * reach[form.columns[entry]]
-    return total
-
-
-@inlined
 def _gradient(form: Form, player: Int, reach: Floats, values: Floats) -> None:
-    """Set the values of a player's sequences, against what the other player reaches."""
+    """Set the values of a player's sequences where they end the game, by what the other reaches."""
     starts, bounds = form.starts, form.bounds
-    for slot in range(starts[bounds[player]], starts[bounds[player + 1]]):
-        values[slot] = _sequence_values(form, player, slot, reach)
-    empty = starts[bounds[2]] + player
-    values[empty] = _sequence_values(form, player, empty, reach)
+    end, empty = starts[bounds[player + 1]], starts[bounds[2]] + player
+    for slot in range(starts[bounds[player]], end + 1):
+        sequence = slot if slot < end else empty
+        total = 0.0
+        for entry in range(form.offsets[sequence], form.offsets[sequence + 1]):
+            total += form.payoffs[entry] * reach[form.columns[entry]]
+        values[sequence] = total
 
 
 @kernel
-def expected(
-    packed: tuple[Any, ...], policy: Floats, player: Int, reach: Floats, values: Floats
+def evaluate(
+    packed: tuple[Any, ...],
+    policy: Floats,
+    player: Int,
+    respond: bool,
+    reach: Floats,
+    values: Floats,
 ) -> float:
     """Return the value of a policy for a player, less half of the constant sum.
 
     Args:
       packed: a `Form`.
       policy: (s,) probabilities.
+      respond: whether the player's part of the policy is first replaced by a best response; of
+        equally good actions that takes the first.
       reach, values: (s + 2,) work space.
     """
     form = Form(*packed)
+    starts, bounds = form.starts, form.bounds
     _reach(form, policy, 1 - player, reach)
     _gradient(form, player, reach, values)
-    starts, bounds = form.starts, form.bounds
     for i in range(bounds[player + 1] - 1, bounds[player] - 1, -1):
+        best, value = starts[i], 0.0
         for slot in range(starts[i], starts[i + 1]):
-            values[form.parents[i]] += policy[slot] * values[slot]
-    return float(values[len(policy) + player])
-
-
-@kernel
-def respond(
-    packed: tuple[Any, ...], policy: Floats, player: Int, reach: Floats, values: Floats
-) -> float:
-    """Replace a player's part of a policy by a best response; return its value as `expected`.
-
-    Of equally good actions it takes the first. Arguments as for `expected`.
-    """
-    form = Form(*packed)
-    _reach(form, policy, 1 - player, reach)
-    _gradient(form, player, reach, values)
-    starts, bounds = form.starts, form.bounds
-    for i in range(bounds[player + 1] - 1, bounds[player] - 1, -1):
-        best = starts[i]
-        for slot in range(starts[i], starts[i + 1]):
-            policy[slot] = 0.0
+            value += policy[slot] * values[slot]
             if values[slot] > values[best]:
                 best = slot
-        policy[best] = 1.0
-        values[form.parents[i]] += values[best]
+        if respond:
+            value = values[best]
+            policy[starts[i] : starts[i + 1]] = 0.0
+            policy[best] = 1.0
+        values[form.parents[i]] += value
     return float(values[len(policy) + player])
 
 
