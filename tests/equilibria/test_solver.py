@@ -24,7 +24,7 @@ from miai.cli.solve import SOLUTION
 from miai.equilibria import Tree, exploitability, extract
 from miai.equilibria.solver import ALGORITHMS, Algorithm, SolutionHeader, Solver, run
 from miai.equilibria.tree import InformationSet
-from miai.errors import ConfigError, WeightsError
+from miai.errors import WeightsError
 from miai.progress import Progress
 from miai.tensors import read_tensors
 from miai.testing import check_agent
@@ -166,17 +166,13 @@ def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     path, solver = tmp_path / SOLUTION, Solver(KUHN, "cfr")
     solver.advance(1)
     solver.save(path)
-    other = load("goofspiel")
-    with pytest.raises(WeightsError, match=r"is for kuhn_poker v1 .* not for goofspiel"):
-        make_agent("solved", other, file=str(path))
-    with pytest.raises(ConfigError, match=r"was made by cfr, not cfr\+"):
+    with pytest.raises(WeightsError, match=r"is for \('kuhn_poker', 1, .*, not for \('goofspiel'"):
+        make_agent("solved", load("goofspiel"), file=str(path))
+    with pytest.raises(WeightsError, match=r"was made by cfr on .*, not by cfr\+ on"):
         Solver(KUHN, "cfr+").load(path)
     header, (tensors, _) = SolutionHeader.read(path), read_tensors(path)
-    infinite = np.full(KUHN.slots, np.inf).view(np.int64)
-    for name, wrong in (("sums", infinite), ("starts", tensors["starts"][1:])):
+    infinite = np.full((3, KUHN.slots), np.inf).view(np.int64)
+    for name, wrong in (("tables", infinite), ("starts", tensors["starts"][1:])):
         header.write(path, {**tensors, name: wrong})
-        with pytest.raises(WeightsError, match=r"solve the game again|finite numbers"):
+        with pytest.raises(WeightsError, match="its tensors do not fit"):
             make_agent("solved", KUHN.game, file=str(path))
-    header.model_copy(update={"tree": "0"}).write(path, tensors)
-    with pytest.raises(WeightsError, match="tree has changed"):
-        Solver(KUHN, "cfr").load(path)

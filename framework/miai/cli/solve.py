@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
@@ -18,14 +17,6 @@ SOLUTION: Final = "solution.safetensors"
 _FLOOR: Final = 1e-12  # of a logarithmic axis
 
 
-class SolverName(StrEnum):
-    """The algorithms."""
-
-    CFR = "cfr"
-    CFR_PLUS = "cfr+"
-    PCFR_PLUS = "pcfr+"
-
-
 def add_commands(app: typer.Typer) -> None:
     """Add the command to the command line."""
     app.command("solve")(solve)
@@ -34,15 +25,15 @@ def add_commands(app: typer.Typer) -> None:
 def solve(
     game_name: GameName,
     settings: GameSettings = None,
-    solver_name: Annotated[
-        SolverName, typer.Option("--solver", help="Algorithm (default pcfr+).", show_default=False)
-    ] = SolverName.PCFR_PLUS,
-    iterations: Annotated[int, typer.Option(min=1, help="Iterations (default 1000).")] = 1000,
+    algorithm: Annotated[
+        Literal["cfr", "cfr+", "pcfr+"], typer.Option("--solver", help="Algorithm.")
+    ] = "pcfr+",
+    iterations: Annotated[int, typer.Option(min=1, help="Number of iterations.")] = 1000,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder (default: runs/GAME-SOLVER).")
     ] = None,
     max_histories: Annotated[
-        int, typer.Option(min=1, help="Largest tree that is extracted (default 5,000,000).")
+        int, typer.Option(min=1, help="Largest tree that is extracted.")
     ] = 5_000_000,
 ) -> None:
     """Solve a game of two players and constant sum; an existing DIR is continued.
@@ -63,32 +54,24 @@ def solve(
     except ImportError as error:
         raise missing_extra(error, "miai", "miai solve") or error from None
     with show_activity("Extracting the tree") as show:
-        tree = extract(
-            game, max_histories=max_histories, progress=lambda n: show(f"{n:,} histories")
-        )
-    print(
-        f"{game.info.title}: {tree.histories:,} histories, {len(tree):,} information sets, "
-        f"{tree.slots:,} actions in them"
-    )
-    folder = out or Path("runs") / f"{game.info.name.replace(':', '-')}-{solver_name}"
+        tree = extract(game, max_histories=max_histories, progress=lambda n: show(f"{n:,}"))
+    sizes = f"{tree.histories:,} histories, {len(tree):,} information sets, {tree.slots:,} actions"
+    print(f"{game.info.title}: {sizes}")
+    folder = out or Path("runs") / f"{game.info.name.replace(':', '-')}-{algorithm}"
     folder.mkdir(parents=True, exist_ok=True)
     busy = ConfigError(f"--out {folder}: another process works there; wait, or name another folder")
     with locked(folder / ".lock", busy):
-        solver = Solver(tree, solver_name.value)
+        solver = Solver(tree, algorithm)
         if (folder / SOLUTION).exists():
             solver.load(folder / SOLUTION)
             print(f"continuing after {solver.iterations:,} iterations")
-        progress = make_progress(
-            f"Solving {game.info.title} by {solver_name}",
-            unit="iterations",
-            hint="Ctrl-C stops; the same command continues",
-        )
+        hint = "Ctrl-C stops; the same command continues"
+        progress = make_progress(f"Solving by {algorithm}", unit="iterations", hint=hint)
         try:
             run(solver, iterations, folder / SOLUTION, progress)
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(
-                f"stopped after {solver.iterations:,} iterations; the same command continues"
-            ) from None
+            stopped = f"stopped after {solver.iterations:,} iterations"
+            raise KeyboardInterrupt(f"{stopped}; the same command continues") from None
         _report(solver, folder)
 
 
@@ -97,18 +80,14 @@ def _report(solver: Solver, folder: Path) -> None:
     from miai.files import write_text
     from miai.pages.charts import Axis, Plot, Points, figure
 
-    lines = [f"{count},{value!r},{regret!r}" for count, value, regret in solver.rows]
-    head = "iterations,value_of_first_player,exploitability"
-    write_text(folder / "convergence.csv", "\n".join([head, *lines]) + "\n")
+    head = "iterations,value_of_first_player,exploitability\n"
+    lines = [f"{count},{value!r},{regret!r}\n" for count, value, regret in solver.rows]
+    write_text(folder / "convergence.csv", "".join([head, *lines]))
     points = [(float(count), max(_FLOOR, regret)) for count, _, regret in solver.rows]
+    x, y = (Axis(label=label, logarithmic=True) for label in ("iterations", "exploitability"))
+    marks = [Points(label="", points=points, series=0)]
+    plot = Plot(title=solver.algorithm, x=x, y=y, marks=marks, width=400)
     title = f"{solver.tree.game.info.title}: exploitability of the average policy"
-    plot = Plot(
-        title=solver.algorithm,
-        x=Axis(label="iterations", logarithmic=True),
-        y=Axis(label="exploitability", logarithmic=True),
-        marks=[Points(label="", points=points, series=0)],
-        width=400,
-    )
     write_text(folder / "convergence.svg", figure(title, [[plot]]))
     print("iterations  value of the first player  exploitability")
     for count, value, regret in solver.rows:

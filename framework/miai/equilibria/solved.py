@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
-
 from miai.agent import Agent, Decision
 from miai.clock import ClockReading
-from miai.equilibria.solver import SolutionHeader, averaged, numbers
+from miai.equilibria.solver import SolutionHeader, averaged
 from miai.equilibria.tree import START, digest_after
 from miai.errors import WeightsError
 from miai.game import Game, Observation
@@ -32,19 +30,11 @@ class Solved(Agent):
     def __init__(self, game: Game, parameters: SolvedParameters) -> None:
         super().__init__(game)
         self._path = Path(parameters.file)
-        header, tensors = SolutionHeader.read_all(self._path)
-        header.check_game(game, self._path)
+        header, tensors = SolutionHeader.read_solution(self._path, game)
         self.version = f"{header.algorithm} {header.iterations}"
-        try:
-            keys, starts, actions = (tensors[name] for name in ("keys", "starts", "actions"))
-        except KeyError as error:
-            raise WeightsError(f"{self._path}: has no {error}; solve the game again") from None
-        whole = keys.ndim == 2 and keys.shape == (len(starts) - 1, 2) and actions.ndim == 1
-        if not whole or starts[0] != 0 or starts[-1] != len(actions) or (np.diff(starts) < 1).any():
-            raise WeightsError(f"{self._path}: its tables do not fit; solve the game again")
-        self._policy = averaged(numbers(tensors, "sums", len(actions), self._path), starts)
-        self._starts, self._actions = starts, actions
-        self._numbers = {key.tobytes(): number for number, key in enumerate(keys)}
+        self._starts, self._actions = tensors["starts"], tensors["actions"]
+        self._policy = averaged(tensors["tables"][1], self._starts)
+        self._numbers = {key.tobytes(): number for number, key in enumerate(tensors["keys"])}
         self._digest = START
 
     def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:

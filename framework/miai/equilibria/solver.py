@@ -6,24 +6,24 @@ import math
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from miai.equilibria.kernels import sequence_form as kernels
+from miai.equilibria.kernels.sequence_form import CFR, CFR_PLUS, PREDICTIVE, iterate
 from miai.equilibria.tree import Policy, Tree, exploitability
-from miai.errors import ConfigError, WeightsError
+from miai.errors import WeightsError
 from miai.game import Game
 from miai.progress import Progress
 from miai.tensors import MAX_TEXT, FileHeader, Tensors
 
 Algorithm = Literal["cfr", "cfr+", "pcfr+"]
 ALGORITHMS: Final[Mapping[Algorithm, np.int64]] = {
-    "cfr": kernels.CFR,
-    "cfr+": kernels.CFR_PLUS,
-    "pcfr+": kernels.PREDICTIVE,
+    "cfr": CFR,
+    "cfr+": CFR_PLUS,
+    "pcfr+": PREDICTIVE,
 }
 
 Row = tuple[int, float, float]
@@ -31,7 +31,6 @@ Row = tuple[int, float, float]
 
 _STEP_SECONDS: Final = 0.2
 _SAVE_SECONDS: Final = 10.0
-_TABLES: Final = ("regrets", "sums", "policy")
 _MAX_ROWS: Final = 1000
 
 
@@ -58,15 +57,33 @@ class SolutionHeader(FileHeader):
     tree: str = Field(max_length=64)
     rows: tuple[Row, ...] = Field(default=(), max_length=_MAX_ROWS)
 
-    def check_game(self, game: Game, path: Path) -> None:
-        """Raise `WeightsError` unless the file is for this game."""
-        info, parameters = game.info, game.parameters.model_dump(mode="json")
-        own = (self.game, self.game_version, self.parameters)
-        if own != (info.name, info.version, parameters):
-            raise WeightsError(
-                f"{path}: is for {self.game} v{self.game_version} {self.parameters}, not for "
-                f"{info.name} v{info.version} {parameters}; solve this game with `miai solve`"
-            )
+    @classmethod
+    def read_solution(cls, path: Path, game: Game) -> tuple[Self, Tensors]:
+        """Return the header and the tensors of a file for a game.
+
+        The tensors are the ``keys``, ``starts`` and ``actions`` of a `Tree`, and the ``tables`` of
+        `Solver`.
+
+        Raises:
+          WeightsError: the file cannot be read, is for another game, or its tensors do not fit.
+        """
+        header, tensors = cls.read_all(path)
+        own, wanted = (header.game, header.game_version, header.parameters), _identity(game)
+        if own != wanted:
+            raise WeightsError(f"{path}: is for {own}, not for {wanted}; solve this game")
+        sets, slots = np.size(tensors.get("keys", 0)) // 2, np.size(tensors.get("actions", 0))
+        shapes = {"keys": (sets, 2), "starts": (sets + 1,), "actions": (slots,)}
+        shapes["tables"] = (3, slots)
+        if shapes == {name: t.shape for name, t in tensors.items() if t.dtype == np.int64}:
+            starts, tables = tensors["starts"], tensors["tables"].view(np.float64)
+            ends = (starts[0], starts[-1]) == (0, slots) and (np.diff(starts) > 0).all()
+            if ends and np.isfinite(tables).all() and (tables[1:] >= 0).all():
+                return header, {**tensors, "tables": tables}
+        raise WeightsError(f"{path}: its tensors do not fit together; solve the game again")
+
+
+def _identity(game: Game) -> tuple[str, int, dict[str, Any]]:
+    return game.info.name, game.info.version, game.parameters.model_dump(mode="json")
 
 
 def averaged(sums: NDArray[np.float64], starts: NDArray[np.int64]) -> Policy:
@@ -91,9 +108,9 @@ class Solver:
         self.tree, self.algorithm = tree, algorithm
         self.rows: list[Row] = []
         self._done = np.zeros(1, np.int64)
-        self._tables = kernels.Tables(np.zeros(tree.slots), np.zeros(tree.slots), tree.uniform())
-        reach, values, predictions = np.zeros((3, tree.slots + 2))
-        self._work = reach, values, predictions
+        self._work = np.zeros((3, tree.slots + 2))
+        # Regrets, summed policies and the current policy.
+        self._tables = np.stack([np.zeros(tree.slots), np.zeros(tree.slots), tree.uniform()])
 
     @property
     def iterations(self) -> int:
@@ -102,18 +119,12 @@ class Solver:
 
     def advance(self, count: int) -> None:
         """Run some iterations."""
-        kernels.iterate(
-            self.tree.form[:],
-            self._tables[:],
-            ALGORITHMS[self.algorithm],
-            self._done,
-            np.int64(count),
-            self._work,
-        )
+        number, form = ALGORITHMS[self.algorithm], self.tree.form[:]
+        iterate(form, self._tables, number, self._done, np.int64(count), self._work)
 
     def average(self) -> Policy:
         """Return the average policy, which converges to an equilibrium."""
-        return averaged(self._tables.sums, self.tree.form.starts)
+        return averaged(self._tables[1], self.tree.form.starts)
 
     def measure(self) -> None:
         """Add a row about the average policy, unless the last one is."""
@@ -121,54 +132,40 @@ class Solver:
             measured = exploitability(self.tree, self.average())
             self.rows.append((self.iterations, measured.values[0], measured.exploitability))
 
-    # -- files ------------------------------------------------------------------------------------
-
     def save(self, path: Path) -> None:
         """Write the file atomically. Raises `WeightsError`."""
-        game = self.tree.game
+        name, version, parameters = _identity(self.tree.game)
         header = SolutionHeader(
-            game=game.info.name,
-            game_version=game.info.version,
-            parameters=game.parameters.model_dump(mode="json"),
+            game=name,
+            game_version=version,
+            parameters=parameters,
             algorithm=self.algorithm,
             iterations=self.iterations,
             tree=self.tree.digest,
             rows=tuple(row for row in self.rows if _milestone(row[0]) == row[0]),
         )
-        # As the bits of the numbers: weights files have no float64.
-        tables = {
-            name: table.view(np.int64) for name, table in zip(_TABLES, self._tables, strict=True)
+        tensors: Tensors = {
+            "keys": self.tree.keys,
+            "starts": self.tree.form.starts,
+            "actions": self.tree.actions,
+            "tables": self._tables.view(np.int64),  # their bits: weights files have no float64
         }
-        tree = {"keys": self.tree.keys, "starts": self.tree.form.starts}
-        header.write(path, {**tables, **tree, "actions": self.tree.actions})
+        header.write(path, tensors)
 
     def load(self, path: Path) -> None:
         """Continue from a file.
 
-        Raises:
-          WeightsError: the file cannot be read, or is for another game.
-          ConfigError: another algorithm made it.
+        Raises `WeightsError` if it cannot be read, or another game or algorithm made it.
         """
-        header, tensors = SolutionHeader.read_all(path)
-        header.check_game(self.tree.game, path)
-        if header.tree != self.tree.digest:
-            raise WeightsError(f"{path}: the game's tree has changed since; use another folder")
-        if header.algorithm != self.algorithm:
-            raise ConfigError(
-                f"{path}: was made by {header.algorithm}, not {self.algorithm}; use another folder"
+        header, tensors = SolutionHeader.read_solution(path, self.tree.game)
+        made_by, wanted = (header.algorithm, header.tree), (self.algorithm, self.tree.digest)
+        if made_by != wanted:
+            raise WeightsError(
+                f"{path}: was made by {made_by[0]} on the tree {made_by[1]:.8}, not by {wanted[0]} "
+                f"on {wanted[1]:.8}; use another folder"
             )
-        tables = (numbers(tensors, name, self.tree.slots, path).copy() for name in _TABLES)
-        self._tables = kernels.Tables(*tables)
-        self._done[0] = header.iterations
+        self._tables, self._done[0] = tensors["tables"].copy(), header.iterations
         self.rows = list(header.rows)
-
-
-def numbers(tensors: Tensors, name: str, count: int, path: Path) -> NDArray[np.float64]:
-    """Return a table of a file. Raises `WeightsError` unless it has as many finite numbers."""
-    bits = tensors.get(name, np.zeros(0))
-    if bits.dtype != np.int64 or bits.shape != (count,) or not np.isfinite(bits.view("<f8")).all():
-        raise WeightsError(f"{path}: '{name}' is not a table of {count} finite numbers")
-    return bits.view(np.float64)
 
 
 def _milestone(count: int) -> int:

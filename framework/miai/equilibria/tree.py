@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 Policy = NDArray[np.float64]
 """Probabilities of all actions of all information sets, (number of slots,) of a tree."""
 
-MAX_HISTORIES: Final = 5_000_000
 START: Final = bytes(16)
 """The digest of a player that has observed nothing."""
 
@@ -77,6 +76,7 @@ class Tree:
       keys: (information sets, 2) int64, the digest of each one's observations.
       constant: the sum of both players' returns.
       histories: number of histories, those of chance and of the ends included.
+      information_sets: by number.
     """
 
     game: Game
@@ -85,8 +85,7 @@ class Tree:
     keys: NDArray[np.int64]
     constant: float
     histories: int
-    _path_starts: NDArray[np.int64]  # of the information sets' histories
-    _paths: NDArray[np.int32]
+    information_sets: list[InformationSet]
 
     @property
     def slots(self) -> int:
@@ -108,16 +107,11 @@ class Tree:
 
     def information_set(self, number: int) -> InformationSet:
         """Return an information set by its number."""
-        start, end = self.form.starts[number : number + 2]
-        path = self._paths[self._path_starts[number] : self._path_starts[number + 1]]
-        player = int(number >= self.form.bounds[1])
-        actions = tuple(self.actions[start:end].tolist())
-        return InformationSet(number, player, actions, tuple(path.tolist()))
+        return self.information_sets[number]
 
     def observations_at(self, number: int) -> list[Observation]:
         """Return what the player of an information set has observed, oldest first."""
-        at = self.information_set(number)
-        state = self.game.new_initial_state()
+        at, state = self.information_sets[number], self.game.new_initial_state()
         observations = [state.observation(at.player)]
         for action in at.history:
             state.apply_unchecked(action)
@@ -135,18 +129,16 @@ class Tree:
         Probabilities are divided by their sum. Raises `AgentProtocolError` for what is not a
         policy, with the history.
         """
-        policy = np.zeros(self.slots)
-        for number in range(len(self)):
-            at = self.information_set(number)
+        rows = []
+        for at in self.information_sets:
             try:
                 stated = checked_policy(function(at), at.actions)
             except AgentProtocolError as error:
                 where = f"player {at.player} after the actions {list(at.history)}"
                 raise AgentProtocolError(f"{error}; {where}") from None
-            start = self.form.starts[number]
             row = np.array([stated.get(action, 0.0) for action in at.actions])
-            policy[start : start + len(row)] = row / row.sum()
-        return policy
+            rows.append(row / row.sum())
+        return np.concatenate(rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,13 +198,13 @@ def exploitability(tree: Tree, policy: Policy) -> Exploitability:
 def extract(
     game: Game,
     *,
-    max_histories: int = MAX_HISTORIES,
+    max_histories: int = 5_000_000,
     progress: Callable[[int], None] | None = None,
 ) -> Tree:
     """Return the tree of a game.
 
     Args:
-      max_histories: maximum number of histories, which take time; memory grows with those that end.
+      max_histories: maximum number of histories.
       progress: called with the number of histories so far, every thousand.
 
     Raises:
@@ -232,7 +224,7 @@ def extract(
         raise _too_large(game, max_histories, estimate, "nothing was extracted")
     walk = _Walk(game, max_histories, progress)
     walk.run()
-    if not walk.players:
+    if not walk.sets:
         raise UnsuitableGameError(f"{info.title}: no player ever decides, so there is no policy")
     return walk.tree()
 
@@ -274,8 +266,8 @@ class _Walk:
         self.count, self.constant = 0, float(game.info.utility_sum or 0.0)
         self.numbers: dict[tuple[int, bytes], int] = {}  # by player and digest
         self.texts: dict[tuple[int, str], int] = {}
-        self.players, self.parents, self.actions = array("b"), array("q"), array("q")
-        self.starts, self.paths, self.path_starts = array("q", [0]), array("i"), array("q", [0])
+        self.sets: list[tuple[int, tuple[int, ...], tuple[int, ...]]] = []
+        self.parents, self.starts = array("q"), array("q", [0])
         self.firsts, self.seconds, self.payoffs = array("q"), array("q"), array("d")
 
     def run(self) -> None:
@@ -292,7 +284,7 @@ class _Walk:
             if actor == Player.CHANCE:
                 branches = [(a, sequences, chance * p) for a, p in state.chance_outcomes()]
             else:
-                legal = state.legal_actions()
+                legal = tuple(state.legal_actions())
                 start = self._first_slot(state, actor, digests[actor], sequences[actor], legal)
                 branches = [
                     (action, (slot, sequences[1]) if actor == 0 else (sequences[0], slot), chance)
@@ -307,7 +299,7 @@ class _Walk:
         self.count += 1
         if self.count > self.limit:
             estimate = max(estimated_histories(self.game), self.count)
-            reached = f"it was reached with {len(self.players):,} information sets"
+            reached = f"it was reached with {len(self.sets):,} information sets"
             raise _too_large(self.game, self.limit, estimate, reached)
         if self.progress is not None and self.count % _REPORT_EVERY == 0:
             self.progress(self.count)
@@ -333,48 +325,43 @@ class _Walk:
         self.payoffs.append(chance * (first - self.constant / 2))
 
     def _first_slot(
-        self, state: State, player: int, digest: bytes, sequence: int, legal: list[int]
+        self, state: State, player: int, digest: bytes, sequence: int, legal: tuple[int, ...]
     ) -> int:
         """Return the first slot of the information set of who acts, a new one where needed."""
-        number = self.numbers.setdefault((player, digest), len(self.players))
-        if number < len(self.players):
-            start, end = self.starts[number : number + 2]
-            if self.parents[number] != sequence or self.actions[start:end].tolist() != legal:
+        number = self.numbers.setdefault((player, digest), len(self.sets))
+        if number < len(self.sets):
+            if self.parents[number] != sequence or self.sets[number][1] != legal:
                 raise self._forgetful(number, state, player, "has made the same observations")
-            return start
+            return self.starts[number]
         try:
             text = state.information_state_string(player)
         except HiddenInformationError:  # it has none
             text = str(number)
         if (other := self.texts.setdefault((player, text), number)) != number:
             raise self._forgetful(other, state, player, f"has the information state {text!r}")
-        self.players.append(player)
+        self.sets.append((player, legal, tuple(state.history())))
         self.parents.append(sequence)
-        self.actions.extend(legal)
-        self.starts.append(len(self.actions))
-        self.paths.extend(state.history())
-        self.path_starts.append(len(self.paths))
+        self.starts.append(self.starts[number] + len(legal))
         return self.starts[number]
 
     def _forgetful(self, number: int, state: State, player: int, what: str) -> UnsuitableGameError:
-        other = self.paths[self.path_starts[number] : self.path_starts[number + 1]].tolist()
         return UnsuitableGameError(
             f"{self.game.info.title}: imperfect recall: player {player} {what} after the actions "
-            f"{other} and {state.history()}, though it has acted or observed differently on the "
-            "way; exploitability is defined for players that forget nothing"
+            f"{list(self.sets[number][2])} and {state.history()}, though it has acted or observed "
+            "differently on the way; exploitability is defined for players that forget nothing"
         )
 
     def tree(self) -> Tree:
         """Return what was visited, the information sets sorted by player."""
         from miai.equilibria.kernels.sequence_form import Form
 
-        players = np.array(self.players)
-        order = np.argsort(players, kind="stable")
-        old, starts = _regrouped(np.array(self.starts), order)
-        old_paths, path_starts = _regrouped(np.array(self.path_starts), order)
-        size = len(old) + 2
+        order = np.argsort([player for player, _, _ in self.sets], kind="stable")
+        sets = [InformationSet(number, *self.sets[i]) for number, i in enumerate(order)]
+        counts, old_starts = np.diff(self.starts)[order], np.array(self.starts)[order]
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        size = starts[-1] + 2
         place = np.arange(size)  # of each old sequence
-        place[old] = np.arange(len(old))
+        place[np.repeat(old_starts - starts[:-1], counts) + place[:-2]] = place[:-2].copy()
         pairs = place[np.array(self.firsts)] * size + place[np.array(self.seconds)]
         pairs, inverse = np.unique(pairs, return_inverse=True)
         payoffs = np.bincount(inverse, weights=np.array(self.payoffs))
@@ -387,24 +374,14 @@ class _Walk:
             form=Form(
                 starts=starts,
                 parents=place[np.array(self.parents)[order]],
-                bounds=np.array([0, np.count_nonzero(players == 0), len(players)]),
+                bounds=np.array([0, sum(at.player == 0 for at in sets), len(sets)]),
                 offsets=np.cumsum(np.bincount(both + 1, minlength=size + 1)),
                 columns=others[by_row].astype(np.int32),
                 payoffs=np.concatenate([payoffs, -payoffs])[by_row],
             ),
-            actions=np.array(self.actions)[old],
+            actions=np.array([action for at in sets for action in at.actions]),
             keys=keys.reshape(-1, 2)[order],
             constant=self.constant,
             histories=self.count,
-            _path_starts=path_starts,
-            _paths=np.array(self.paths, np.int32)[old_paths],
+            information_sets=sets,
         )
-
-
-def _regrouped(
-    starts: NDArray[np.int64], order: NDArray[np.intp]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the old places of the entries of groups in a new order, and the groups' starts."""
-    counts = np.diff(starts)[order]
-    new = np.concatenate([[0], np.cumsum(counts)])
-    return np.repeat(starts[order] - new[:-1], counts) + np.arange(new[-1]), new

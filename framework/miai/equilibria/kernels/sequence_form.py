@@ -45,14 +45,6 @@ class Form(NamedTuple):
     payoffs: Floats
 
 
-class Tables(NamedTuple):
-    """What an algorithm keeps of each slot, all (s,): regrets, summed policies, the current one."""
-
-    regrets: Floats
-    sums: Floats
-    policy: Floats
-
-
 @inlined
 def _reach(form: Form, policy: Floats, player: Int, reach: Floats) -> None:
     """Set the probabilities with which a player plays each of its sequences."""
@@ -114,50 +106,36 @@ def evaluate(
 
 
 @inlined
-def _match(policy: Floats, start: Int, end: Int) -> None:
-    """Turn positive regrets, which the policy holds, into probabilities; uniform if none is."""
-    total = 0.0
-    for slot in range(start, end):
-        policy[slot] = max(0.0, policy[slot])
-        total += policy[slot]
-    for slot in range(start, end):
-        policy[slot] = policy[slot] / total if total > 0.0 else 1.0 / (end - start)
-
-
-@inlined
 def _decide(
-    tables: Tables, algorithm: Int, start: Int, end: Int, values: Floats, predictions: Floats
+    tables: Floats, algorithm: Int, start: Int, end: Int, values: Floats, predictions: Floats
 ) -> tuple[float, float]:
     """Learn from the values of an information set's actions, and set its next policy.
 
     Returns the value of the information set under the policy so far, and what is predicted of the
     next: the same values, but under the next policy.
     """
-    regrets, policy = tables.regrets, tables.policy
+    regrets, policy = tables[0], tables[2]
     value, guess = 0.0, 0.0
     for slot in range(start, end):
         value += policy[slot] * values[slot]
         guess += policy[slot] * predictions[slot]
+    total = 0.0
     for slot in range(start, end):
         regret = regrets[slot] + values[slot] - value
         regrets[slot] = regret if algorithm == CFR else max(0.0, regret)
         ahead = predictions[slot] - guess if algorithm == PREDICTIVE else 0.0
-        policy[slot] = regrets[slot] + ahead
-    _match(policy, start, end)
+        policy[slot] = max(0.0, regrets[slot] + ahead)
+        total += policy[slot]
     guess = 0.0
     for slot in range(start, end):
+        policy[slot] = policy[slot] / total if total > 0.0 else 1.0 / (end - start)
         guess += policy[slot] * predictions[slot]
     return value, guess
 
 
 @kernel
 def iterate(
-    packed: tuple[Any, ...],
-    tables: tuple[Floats, Floats, Floats],
-    algorithm: Int,
-    done: Ints,
-    count: Int,
-    work: tuple[Floats, Floats, Floats],
+    packed: tuple[Any, ...], tables: Floats, algorithm: Int, done: Ints, count: Int, work: Floats
 ) -> None:
     """Run some iterations, the players in turn.
 
@@ -166,30 +144,30 @@ def iterate(
 
     Args:
       packed: a `Form`.
-      tables: `Tables`; before the first iteration zeros and a uniform policy.
+      tables: (3, s) regrets, summed policies and the current policy; at first 0, 0 and uniform.
       algorithm: `CFR`, `CFR_PLUS` or `PREDICTIVE`.
       done: (1,) the number of iterations so far. It is counted here: a signal to the process is
         handled when the kernel has returned, and must find a number that fits the tables.
-      work: three arrays (s + 2,).
+      work: (3, s + 2) work space.
     """
-    form, own = Form(*packed), Tables(*tables)
-    reach, values, predictions = work
+    form = Form(*packed)
+    sums, policy = tables[1], tables[2]
+    reach, values, predictions = work[0], work[1], work[2]
     starts, parents, bounds = form.starts, form.parents, form.bounds
     for player in range(2):
-        _reach(form, own.policy, player, reach)
+        _reach(form, policy, player, reach)
     for _ in range(count):
         done[0] += 1
         weight = float(done[0]) ** algorithm
         for player in range(2):
             _gradient(form, player, reach, values)
             for slot in range(starts[bounds[player]], starts[bounds[player + 1]]):
-                own.sums[slot] += weight * reach[slot]
+                sums[slot] += weight * reach[slot]
                 predictions[slot] = values[slot]
             # Last sets first: the values of a set's actions are complete when it is met.
             for i in range(bounds[player + 1] - 1, bounds[player] - 1, -1):
-                value, guess = _decide(
-                    own, algorithm, starts[i], starts[i + 1], values, predictions
-                )
+                start, end = starts[i], starts[i + 1]
+                value, guess = _decide(tables, algorithm, start, end, values, predictions)
                 values[parents[i]] += value
                 predictions[parents[i]] += guess
-            _reach(form, own.policy, player, reach)
+            _reach(form, policy, player, reach)
