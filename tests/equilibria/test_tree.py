@@ -159,34 +159,32 @@ class Forgetful(TreeState):
         return ""
 
 
-class OddGame(TreeGame):
-    """A game whose states are of another class."""
+def twice(states: type[TreeState]) -> Game:
+    """Return a game of one player who decides twice, with states of a class."""
 
-    def __init__(self, tree: Any, states: type[TreeState]) -> None:
-        super().__init__(tree)
-        self.states = states
+    class Twice(TreeGame):
+        def new_initial_state(self) -> TreeState:
+            return states(self)
 
-    def new_initial_state(self) -> TreeState:
-        return self.states(self)
+    return Twice(Choice(0, (Choice(0, ENDS), Choice(0, ENDS))))
 
 
 ENDS = (End((1.0, -1.0)), End((-1.0, 1.0)))
-TWICE = Choice(0, (Choice(0, ENDS), Choice(0, ENDS)))
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda: load("pig"), "pig: has 3 players"),
-        (lambda: TreeGame(TWICE, utility_sum=None), "no constant sum"),
+        (lambda: TreeGame(Choice(0, ENDS), utility_sum=None), "no constant sum"),
         (
             lambda: TreeGame(Choice(1, (End((1.0, -0.5)), *ENDS))),
             r"the returns 1 and -0.5 after the actions \[0\] do not sum to 0",
         ),
         (lambda: load("phantom_tic_tac_toe"), r"about \d.\de\+09 .*limit is 57; nothing was"),
         (lambda: load("kuhn_poker"), "limit is 57; it was reached with 12 information sets"),
-        (lambda: OddGame(TWICE, Silent), r"has made the same observations .* \[0\] and \[1\]"),
-        (lambda: OddGame(TWICE, Forgetful), r"information state '' after .* \[\] and \[0\]"),
+        (lambda: twice(Silent), r"has made the same observations .* \[0\] and \[1\]"),
+        (lambda: twice(Forgetful), r"information state '' after .* \[\] and \[0\]"),
         (lambda: TreeGame(ENDS[0]), "no player ever decides"),
     ],
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal, Self
 
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from miai.equilibria.kernels.sequence_form import CFR, CFR_PLUS, PREDICTIVE, iterate
+from miai.equilibria.kernels.sequence_form import iterate
 from miai.equilibria.tree import Policy, Tree, exploitability
 from miai.errors import WeightsError
 from miai.game import Game
@@ -20,11 +19,8 @@ from miai.progress import Progress
 from miai.tensors import MAX_TEXT, FileHeader, Tensors
 
 Algorithm = Literal["cfr", "cfr+", "pcfr+"]
-ALGORITHMS: Final[Mapping[Algorithm, np.int64]] = {
-    "cfr": CFR,
-    "cfr+": CFR_PLUS,
-    "pcfr+": PREDICTIVE,
-}
+ALGORITHMS: Final[tuple[Algorithm, ...]] = ("cfr", "cfr+", "pcfr+")
+"""By their numbers in `kernels.sequence_form`."""
 
 Row = tuple[int, float, float]
 """After how many iterations the average policy has which value for player 0 and exploitability."""
@@ -119,7 +115,7 @@ class Solver:
 
     def advance(self, count: int) -> None:
         """Run some iterations."""
-        number, form = ALGORITHMS[self.algorithm], self.tree.form[:]
+        number, form = np.int64(ALGORITHMS.index(self.algorithm)), self.tree.form[:]
         iterate(form, self._tables, number, self._done, np.int64(count), self._work)
 
     def average(self) -> Policy:

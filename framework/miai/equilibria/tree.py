@@ -168,7 +168,7 @@ def _value(tree: Tree, policy: Policy, player: int, *, respond: bool) -> float:
     from miai.equilibria.kernels.sequence_form import evaluate
 
     work = np.empty((2, tree.slots + 2))
-    return tree.constant / 2 + evaluate(tree.form[:], policy, np.int64(player), respond, *work)
+    return tree.constant / 2 + evaluate(tree.form[:], policy, np.int64(player), respond, work)
 
 
 def expected_values(tree: Tree, policy: Policy) -> tuple[float, float]:
@@ -352,7 +352,7 @@ class _Walk:
         )
 
     def tree(self) -> Tree:
-        """Return what was visited, the information sets sorted by player."""
+        """Return what was visited, with the information sets sorted by player."""
         from miai.equilibria.kernels.sequence_form import Form
 
         order = np.argsort([player for player, _, _ in self.sets], kind="stable")

@@ -71,12 +71,7 @@ def _gradient(form: Form, player: Int, reach: Floats, values: Floats) -> None:
 
 @kernel
 def evaluate(
-    packed: tuple[Any, ...],
-    policy: Floats,
-    player: Int,
-    respond: bool,
-    reach: Floats,
-    values: Floats,
+    packed: tuple[Any, ...], policy: Floats, player: Int, respond: bool, work: Floats
 ) -> float:
     """Return the value of a policy for a player, less half of the constant sum.
 
@@ -85,10 +80,11 @@ def evaluate(
       policy: (s,) probabilities.
       respond: whether the player's part of the policy is first replaced by a best response; of
         equally good actions that takes the first.
-      reach, values: (s + 2,) work space.
+      work: (2, s + 2) work space.
     """
     form = Form(*packed)
     starts, bounds = form.starts, form.bounds
+    reach, values = work[0], work[1]
     _reach(form, policy, 1 - player, reach)
     _gradient(form, player, reach, values)
     for i in range(bounds[player + 1] - 1, bounds[player] - 1, -1):
