@@ -62,7 +62,15 @@ from miai_go.tsumego.solver.prover import load_prover
 load_prover()
 Predictor(NETWORK).load()
 """
-FAMILIES: Final = (BLIND_CHESS, GO, BELIEFS, LIFE_AND_DEATH)  # the longest first
+EQUILIBRIA: Final = """
+from miai.equilibria.solver import Solver
+from miai.equilibria.tree import extract
+
+solver = Solver(extract(miai.load_game("kuhn_poker")), "pcfr+")
+solver.advance(1)
+solver.measure()
+"""
+FAMILIES: Final = (BLIND_CHESS, GO, BELIEFS, LIFE_AND_DEATH, EQUILIBRIA)  # the longest first
 
 
 def _run(words: tuple[str, ...]) -> None:

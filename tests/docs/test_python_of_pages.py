@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 SLOW = ("docs/miniblind.md", "docs/python.md", "docs/rbc.md")
 PAGES = {
     "docs/belief-search.md": 2,
+    "docs/equilibria.md": 1,
     "docs/go.md": 4,
     "docs/miniblind.md": 3,
     "docs/python.md": 7,
