@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from io import StringIO
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from scipy.sparse import block_array, csr_array
 from tests.equilibria.test_tree import KUHN, Peer, load
 from typer.testing import CliRunner
 
+from miai import Agent, Game
 from miai.api import make_agent
 from miai.cli.app import build_app
 from miai.cli.solve import SOLUTION
@@ -108,11 +110,35 @@ def test_iterates_are_open_spiels(
         assert np.abs(solver.average() - tree.policy_from(stated)).max() < 1e-9
 
 
+def test_predictive_iterates_are_those_of_the_paper() -> None:
+    """PCFR+ with dense matrices (Farina et al. 2021, algorithm 2, and section 4 for trees)."""
+    form, size, policy = KUHN.form, KUHN.slots + 2, KUHN.uniform()
+    payoffs = csr_array((form.payoffs, form.columns, form.offsets), (size, size)).toarray()
+    sets = [slice(*ends) for ends in pairwise(form.starts)]
+    solver, regrets = Solver(KUHN, "pcfr+"), np.zeros(KUHN.slots)
+    for _ in range(50):
+        for player in range(2):
+            plan = np.ones(size)
+            for own, parent in zip(sets, form.parents, strict=True):
+                plan[own] = plan[parent] * policy[own]
+            observed, predicted = payoffs @ plan, payoffs @ plan
+            for i in range(form.bounds[player + 1] - 1, form.bounds[player] - 1, -1):
+                own, old = sets[i], policy[sets[i]].copy()
+                regrets[own] += observed[own] - old @ observed[own]
+                regrets[own] = np.maximum(regrets[own], 0)
+                theta = np.maximum(regrets[own] + predicted[own] - old @ predicted[own], 0)
+                policy[own] = theta / theta.sum() if theta.any() else 1 / len(old)
+                observed[form.parents[i]] += old @ observed[own]
+                predicted[form.parents[i]] += policy[own] @ predicted[own]
+        solver.advance(1)
+        assert np.abs(solver._tables[2] - policy).max() < 1e-9
+
+
 def test_a_run_continues_bit_for_bit(tmp_path: Path) -> None:
     whole, parts = Solver(KUHN, "pcfr+"), Solver(KUHN, "pcfr+")
     run(whole, 300, tmp_path / "whole", Progress(file=StringIO()))
-    run(parts, 20, tmp_path / "parts", Progress(file=StringIO()))
-    parts.advance(30)  # to a milestone that is not measured yet
+    run(parts, 30, tmp_path / "parts", Progress(file=StringIO()))
+    parts.advance(20)  # to a milestone that is not measured yet
     parts.save(tmp_path / "parts")
     again = Solver(KUHN, "pcfr+")
     again.load(tmp_path / "parts")
@@ -141,25 +167,37 @@ def test_a_command_that_was_stopped_is_continued(tmp_path: Path, stop: signal.Si
         assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes()
 
 
-def test_the_agent_plays_what_the_command_solved(tmp_path: Path) -> None:
-    words = ["solve", "kuhn_poker", "--iterations", "500", "--out", str(tmp_path)]
+@pytest.mark.parametrize(
+    ("name", "settings", "sizes"),
+    [
+        ("kuhn_poker", {}, "58 histories, 12 information sets, 24 actions"),
+        ("goofspiel", {"num_cards": 3}, "418 histories, 114 information sets, 234 actions"),
+    ],
+)
+def test_the_agent_plays_what_the_command_solved(
+    name: str, settings: dict[str, int], sizes: str, tmp_path: Path
+) -> None:
+    words = ["solve", name, "--iterations", "50", "--out", str(tmp_path)]
+    words += [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
     result = CliRunner().invoke(build_app(), words, catch_exceptions=False)
-    assert "58 histories, 12 information sets, 24 actions" in result.output
-    assert "500                  -0.055556" in result.output
-    agent = make_agent("solved", KUHN.game, file=str(tmp_path / SOLUTION))
+    assert sizes in result.output
+    solver = Solver(tree := extract(load(name, **settings)), "pcfr+")
+    run(solver, 50, tmp_path / "again", Progress(file=StringIO()))
+    count, value, regret = solver.rows[-1]
+    assert f"{count:10,}  {value:25.6f}  {regret:14.3e}" in result.output
+
+    def make(game: Game) -> Agent:
+        return make_agent("solved", game, file=str(tmp_path / SOLUTION))
 
     def stated(at: InformationSet) -> Any:
         agent.new_game(0, player=at.player)
-        for observation in KUHN.observations_at(at.number):
+        for observation in tree.observations_at(at.number):
             agent.observe(observation)
         return agent.policy()
 
-    solver = Solver(KUHN, "pcfr+")
-    solver.advance(500)
-    assert KUHN.policy_from(stated) == pytest.approx(solver.average(), abs=1e-15)
-    check_agent(
-        lambda game: make_agent("solved", game, file=str(tmp_path / SOLUTION)), KUHN.game, seed=1
-    )
+    agent = make(tree.game)
+    assert tree.policy_from(stated) == pytest.approx(solver.average(), abs=1e-15)
+    check_agent(make, tree.game, seed=1)
 
 
 def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
@@ -172,7 +210,7 @@ def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         Solver(KUHN, "cfr+").load(path)
     header, (tensors, _) = SolutionHeader.read(path), read_tensors(path)
     infinite = np.full((3, KUHN.slots), np.inf).view(np.int64)
-    for name, wrong in (("tables", infinite), ("starts", tensors["starts"][1:])):
+    for name, wrong in (("tables", infinite), ("starts", tensors["starts"] + 1)):
         header.write(path, {**tensors, name: wrong})
         with pytest.raises(WeightsError, match="its tensors do not fit"):
             make_agent("solved", KUHN.game, file=str(path))

@@ -143,13 +143,15 @@ def test_constant_sum_and_a_player_without_decisions() -> None:
 def test_what_is_no_policy_is_refused(policy: Mapping[int, float], message: str) -> None:
     with pytest.raises(AgentProtocolError, match=f"{message}; player 0 after the actions"):
         KUHN.policy_from(lambda at: policy)
+    rounded = KUHN.policy_from(lambda at: {0: 0.5, 1: 0.5 + 5e-7})
+    assert rounded[:2].sum() == pytest.approx(1.0, abs=1e-15)
 
 
 class Silent(TreeState):
-    """Tells players nothing but when it is their turn."""
+    """Tells players nothing."""
 
     def observation(self, player: int) -> Observation | None:
-        return Observation(player, legal_actions=self._legal_for(player))
+        return None
 
 
 class Forgetful(TreeState):
@@ -159,14 +161,14 @@ class Forgetful(TreeState):
         return ""
 
 
-def twice(states: type[TreeState]) -> Game:
-    """Return a game of one player who decides twice, with states of a class."""
+def odd(states: type[TreeState], mover: int, *choices: tuple[End, ...]) -> Game:
+    """Return a game in which player 0 decides after a player's action, with states of a class."""
 
-    class Twice(TreeGame):
+    class OddGame(TreeGame):
         def new_initial_state(self) -> TreeState:
             return states(self)
 
-    return Twice(Choice(0, (Choice(0, ENDS), Choice(0, ENDS))))
+    return OddGame(Choice(mover, tuple(Choice(0, ends) for ends in choices)))
 
 
 ENDS = (End((1.0, -1.0)), End((-1.0, 1.0)))
@@ -183,8 +185,9 @@ ENDS = (End((1.0, -1.0)), End((-1.0, 1.0)))
         ),
         (lambda: load("phantom_tic_tac_toe"), r"about \d.\de\+09 .*limit is 57; nothing was"),
         (lambda: load("kuhn_poker"), "limit is 57; it was reached with 12 information sets"),
-        (lambda: twice(Silent), r"has made the same observations .* \[0\] and \[1\]"),
-        (lambda: twice(Forgetful), r"information state '' after .* \[\] and \[0\]"),
+        (lambda: odd(Silent, 0, ENDS, ENDS), r"the same observations .* \[\] and \[0\]"),
+        (lambda: odd(Silent, 1, ENDS, ENDS[:1]), r"the same observations .* \[0\] and \[1\]"),
+        (lambda: odd(Forgetful, 0, ENDS, ENDS), r"information state '' after .* \[\] and \[0\]"),
         (lambda: TreeGame(ENDS[0]), "no player ever decides"),
     ],
 )
