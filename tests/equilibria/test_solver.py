@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from open_spiel.python.algorithms import cfr
 from scipy.optimize import linprog
-from scipy.sparse import block_array, csr_array
 from tests.equilibria.test_tree import KUHN, Peer, load
 from typer.testing import CliRunner
 
@@ -34,32 +33,33 @@ from miai.testing import check_agent
 SLOW = pytest.mark.slow
 
 
+def payoffs_of(tree: Tree) -> Any:
+    """Return what a player's sequences earn against the other's, (s + 2, s + 2)."""
+    payoffs = np.zeros((tree.slots + 2, tree.slots + 2))
+    rows = np.repeat(np.arange(tree.slots + 2), np.diff(tree.form.offsets))
+    payoffs[rows, tree.form.columns] = tree.form.payoffs
+    return payoffs
+
+
 def value_of(tree: Tree) -> float:
     """Return the value for player 0, by the linear program of the sequence form."""
-    form, size = tree.form, tree.slots + 2
-
-    def plans(player: int) -> Any:
-        """Return a row for each information set: its actions are played as often as it is met."""
-        sets = np.arange(form.bounds[player], form.bounds[player + 1])
-        slots = np.arange(form.starts[sets[0]], form.starts[sets[-1] + 1])
-        rows = np.repeat(np.arange(len(sets)), np.diff(form.starts)[sets])
-        rows = np.concatenate([rows, np.arange(len(sets) + 1)])
-        columns = np.concatenate([slots, form.parents[sets], [tree.slots + player]])
-        signs = np.concatenate([np.ones(len(slots)), -np.ones(len(sets)), [1.0]])
-        return csr_array((signs, (rows, columns)), (len(sets) + 1, size))
-
-    first, second = plans(0), plans(1)
-    payoffs = csr_array((form.payoffs, form.columns, form.offsets), (size, size))
-    theirs = np.ones(size)
-    theirs[: form.starts[form.bounds[1]]] = theirs[-2] = 0
-    # Maximise the last of v, where x is a plan and second' v <= payoffs' x.
+    form, size, sets = tree.form, tree.slots + 2, len(tree)
+    plans = np.zeros((sets + 2, size))
+    for i, (start, end) in enumerate(pairwise(form.starts)):
+        plans[i, start:end], plans[i, form.parents[i]] = 1, -1  # an equation for each plan
+    plans[-2, -2] = plans[-1, -1] = 1
+    first = plans[[*range(form.bounds[1]), sets]]
+    second = plans[[*range(form.bounds[1], sets), sets + 1]]
+    payoffs = payoffs_of(tree)
+    payoffs[[*range(form.starts[form.bounds[1]]), -2]] = 0  # those of player 1 remain
+    # Maximise the last of v, where x is a plan of player 0, and second' v <= -payoffs x.
     found = linprog(
-        np.concatenate([np.zeros(size + second.shape[0] - 1), [-1.0]]),
-        A_ub=block_array([[(payoffs * theirs[:, None]), second.T]]),
+        np.repeat([0.0, -1.0], [size + len(second) - 1, 1]),
+        A_ub=np.hstack([payoffs, second.T]),
         b_ub=np.zeros(size),
-        A_eq=block_array([[first, csr_array((first.shape[0], second.shape[0]))]]),
-        b_eq=np.concatenate([np.zeros(first.shape[0] - 1), [1.0]]),
-        bounds=[(0, None)] * size + [(None, None)] * second.shape[0],
+        A_eq=np.hstack([first, np.zeros((len(first), len(second)))]),
+        b_eq=np.repeat([0.0, 1.0], [len(first) - 1, 1]),
+        bounds=[(0, None)] * size + [(None, None)] * len(second),
     )
     return tree.constant / 2 - float(found.fun)
 
@@ -113,8 +113,7 @@ def test_iterates_are_open_spiels(
 def test_predictive_iterates_are_those_of_the_paper() -> None:
     """PCFR+ with dense matrices (Farina et al. 2021, algorithm 2, and section 4 for trees)."""
     form, size, policy = KUHN.form, KUHN.slots + 2, KUHN.uniform()
-    payoffs = csr_array((form.payoffs, form.columns, form.offsets), (size, size)).toarray()
-    sets = [slice(*ends) for ends in pairwise(form.starts)]
+    payoffs, sets = payoffs_of(KUHN), [slice(*ends) for ends in pairwise(form.starts)]
     solver, regrets = Solver(KUHN, "pcfr+"), np.zeros(KUHN.slots)
     for _ in range(50):
         for player in range(2):
