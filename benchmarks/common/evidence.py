@@ -42,7 +42,7 @@ PAGES: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
         "`python benchmarks/NAME.py --help` says what else a script measures.\n",
         (
             *("go-search", "go-strength", "go-networks", "go-rules", "tsumego"),
-            *("rbc", "beliefs", "equilibria", "tournaments", "web"),
+            *("rbc", "beliefs", "tournaments", "web"),
         ),
     ),
     "quality": (

@@ -136,7 +136,7 @@ def test_constant_sum_and_a_player_without_decisions() -> None:
     ("policy", "message"),
     [
         ({0: 0.9}, "the probabilities sum to 0.9, not to 1"),
-        ({0: float("nan"), 1: 1.0}, "nan is not a probability, of action 0"),
+        ({0: float("nan"), 1: 1.0}, "action 0 has probability nan"),
         ({2: 1.0}, "action 2 is not legal here"),
     ],
 )
