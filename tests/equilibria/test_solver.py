@@ -166,21 +166,11 @@ def test_a_command_that_was_stopped_is_continued(tmp_path: Path, stop: signal.Si
         assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("name", "settings", "sizes"),
-    [
-        ("kuhn_poker", {}, "58 histories, 12 information sets, 24 actions"),
-        ("goofspiel", {"num_cards": 3}, "418 histories, 114 information sets, 234 actions"),
-    ],
-)
-def test_the_agent_plays_what_the_command_solved(
-    name: str, settings: dict[str, int], sizes: str, tmp_path: Path
-) -> None:
-    words = ["solve", name, "--iterations", "50", "--out", str(tmp_path)]
-    words += [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
-    result = CliRunner().invoke(build_app(), words, catch_exceptions=False)
-    assert sizes in result.output
-    solver = Solver(tree := extract(load(name, **settings)), "pcfr+")
+def test_the_agent_plays_what_the_command_solved(tmp_path: Path) -> None:
+    words = ["solve", "goofspiel", "--set", "num_cards=3", "--iterations", "50", "--out"]
+    result = CliRunner().invoke(build_app(), [*words, str(tmp_path)], catch_exceptions=False)
+    assert "418 histories, 114 information sets, 234 actions" in result.output
+    solver = Solver(tree := extract(load("goofspiel", num_cards=3)), "pcfr+")
     run(solver, 50, tmp_path / "again", Progress(file=StringIO()))
     count, value, regret = solver.rows[-1]
     assert f"{count:10,}  {value:25.6f}  {regret:14.3e}" in result.output

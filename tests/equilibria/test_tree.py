@@ -36,11 +36,8 @@ class Peer:
     """The game of OpenSpiel that a tree is of, and policies of the tree in it."""
 
     def __init__(self, tree: Tree) -> None:
-        name, parameters = (
-            tree.game.info.name,
-            tree.game.parameters.model_dump(exclude_defaults=True),
-        )
-        game = pyspiel.load_game(name.removeprefix(PREFIX), parameters)
+        parameters = tree.game.parameters.model_dump(exclude_defaults=True)
+        game = pyspiel.load_game(tree.game.info.name.removeprefix(PREFIX), parameters)
         turns = game.get_type().dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL
         self.tree, self.game = tree, game if turns else pyspiel.convert_to_turn_based(game)
         # Chance's actions are numbered differently, where chance begins.
@@ -54,24 +51,16 @@ class Peer:
         return str(state.information_state_string(at.player))
 
     def policy(self, policy: Policy) -> OpenSpielPolicy:
-        rows = np.split(policy, self.tree.form.starts[1:-1])
-        sets = [self.tree.information_set(number) for number in range(len(self.tree))]
-        by_text = {
-            self.text_of(at): dict(zip(at.actions, row.tolist(), strict=True))
-            for at, row in zip(sets, rows, strict=True)
-        }
+        starts, by_text = self.tree.form.starts, {}
+        for at in self.tree.information_sets:
+            row = policy[starts[at.number] : starts[at.number + 1]].tolist()
+            by_text[self.text_of(at)] = dict(zip(at.actions, row, strict=True))
 
         class Stated(OpenSpielPolicy):  # type: ignore[misc]  # it has no types
             def action_probabilities(self, state: Any, player: Any = None) -> dict[int, float]:
                 return by_text[state.information_state_string()]
 
         return Stated(self.game, [0, 1])
-
-
-def random_policy(tree: Tree, rng: np.random.Generator) -> Policy:
-    """Draw a policy; a third of all actions are never taken where others are."""
-    weights = rng.exponential(size=tree.slots) * (rng.random(tree.slots) > 1 / 3)
-    return averaged(weights, tree.form.starts)
 
 
 QUICK: list[Any] = [
@@ -95,7 +84,8 @@ LARGER = [
 def test_exploitability_is_open_spiels(name: str, parameters: Mapping[str, Any]) -> None:
     tree = extract(load(name, **parameters))
     peer, rng = Peer(tree), np.random.default_rng(seed_of_test())
-    for policy in (tree.uniform(), random_policy(tree, rng)):
+    weights = rng.exponential(size=tree.slots) * (rng.random(tree.slots) > 1 / 3)  # some are 0
+    for policy in (tree.uniform(), averaged(weights, tree.form.starts)):
         found = nash_conv(peer.game, peer.policy(policy), return_only_nash_conv=False)
         measured = exploitability(tree, policy)
         assert measured.nash_conv == pytest.approx(found.nash_conv, abs=1e-9)
@@ -113,8 +103,7 @@ KUHN = extract(load("kuhn_poker"))
 
 
 def test_a_player_who_never_bluffs_by_hand() -> None:
-    policy = KUHN.policy_from(honest)
-    measured = exploitability(KUHN, policy)
+    measured = exploitability(KUHN, policy := KUHN.policy_from(honest))
     # With king, queen, jack the first player wins 1, 0 and -1 on average. Its best response passes
     # a queen, and bets a jack, which a queen folds: 1, 0 and -1/2. The second player's bets after
     # every pass, and folds to every bet: 1 in the two thirds without a king, else -1.

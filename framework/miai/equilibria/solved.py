@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
 from pathlib import Path
 
 from miai.agent import Agent, Decision
@@ -10,7 +11,7 @@ from miai.clock import ClockReading
 from miai.equilibria.solver import SolutionHeader, averaged
 from miai.equilibria.tree import START, digest_after
 from miai.errors import WeightsError
-from miai.game import Game, Observation
+from miai.game import Game
 from miai.parameters import Parameters, parameter
 
 
@@ -35,21 +36,10 @@ class Solved(Agent):
         self._starts, self._actions = tensors["starts"], tensors["actions"]
         self._policy = averaged(tensors["tables"][1], self._starts)
         self._numbers = {key.tobytes(): number for number, key in enumerate(tensors["keys"])}
-        self._digest = START
-
-    def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
-        """Begin a game without observations."""
-        super().new_game(seed, player=player, log=log)
-        self._digest = START
-
-    def observe(self, observation: Observation) -> None:
-        """Follow the observations to an information set."""
-        super().observe(observation)
-        self._digest = digest_after(self._digest, observation)
 
     def policy(self) -> Mapping[int, float]:
         """Return the probabilities in the file."""
-        number = self._numbers.get(self._digest)
+        number = self._numbers.get(reduce(digest_after, self.view.observations, START))
         if number is None:
             raise WeightsError(
                 f"{self._path}: has no policy for these observations of player "

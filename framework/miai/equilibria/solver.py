@@ -16,12 +16,13 @@ from miai.equilibria.tree import Policy, Tree, exploitability
 from miai.errors import WeightsError
 from miai.game import Game
 from miai.progress import Progress
-from miai.tensors import MAX_TEXT, FileHeader, Tensors
+from miai.tensors import FileHeader, Tensors
 
 Algorithm = Literal["cfr", "cfr+", "pcfr+"]
 ALGORITHMS: Final[tuple[Algorithm, ...]] = ("cfr", "cfr+", "pcfr+")
 """By their numbers in `kernels.sequence_form`."""
 
+Identity = tuple[str, int, dict[str, Any]]
 Row = tuple[int, float, float]
 """After how many iterations the average policy has which value for player 0 and exploitability."""
 
@@ -30,13 +31,17 @@ _SAVE_SECONDS: Final = 10.0
 _MAX_ROWS: Final = 1000
 
 
+def identity_of(game: Game) -> Identity:
+    """Return name, version and parameters of a game."""
+    return game.info.name, game.info.version, game.parameters.model_dump(mode="json")
+
+
 class SolutionHeader(FileHeader):
     """The header of a file with an approximate equilibrium, which a run can continue.
 
     Attributes:
-      game, game_version, parameters: the game.
-      algorithm: what made it.
-      iterations: how many.
+      game: name, version and parameters of the game.
+      algorithm, iterations: what made it.
       tree: digest of the game's tree.
       rows: how it converged, at 1, 2, 5, 10, 20, 50, ... iterations.
     """
@@ -45,9 +50,7 @@ class SolutionHeader(FileHeader):
     KIND: ClassVar[str] = "an equilibrium"
     REMEDY: ClassVar[str] = "name a file that `miai solve` wrote"
 
-    game: str = Field(max_length=MAX_TEXT)
-    game_version: int
-    parameters: dict[str, Any]
+    game: Identity
     algorithm: Algorithm
     iterations: int = Field(ge=0)
     tree: str = Field(max_length=64)
@@ -64,9 +67,8 @@ class SolutionHeader(FileHeader):
           WeightsError: the file cannot be read, is for another game, or its tensors do not fit.
         """
         header, tensors = cls.read_all(path)
-        own, wanted = (header.game, header.game_version, header.parameters), _identity(game)
-        if own != wanted:
-            raise WeightsError(f"{path}: is for {own}, not for {wanted}; solve this game")
+        if header.game != (wanted := identity_of(game)):
+            raise WeightsError(f"{path}: is for {header.game}, not for {wanted}; solve this game")
         sets, slots = np.size(tensors.get("keys", 0)) // 2, np.size(tensors.get("actions", 0))
         shapes = {"keys": (sets, 2), "starts": (sets + 1,), "actions": (slots,)}
         shapes["tables"] = (3, slots)
@@ -76,10 +78,6 @@ class SolutionHeader(FileHeader):
             if ends and np.isfinite(tables).all() and (tables[1:] >= 0).all():
                 return header, {**tensors, "tables": tables}
         raise WeightsError(f"{path}: its tensors do not fit together; solve the game again")
-
-
-def _identity(game: Game) -> tuple[str, int, dict[str, Any]]:
-    return game.info.name, game.info.version, game.parameters.model_dump(mode="json")
 
 
 def averaged(sums: NDArray[np.float64], starts: NDArray[np.int64]) -> Policy:
@@ -130,11 +128,8 @@ class Solver:
 
     def save(self, path: Path) -> None:
         """Write the file atomically. Raises `WeightsError`."""
-        name, version, parameters = _identity(self.tree.game)
         header = SolutionHeader(
-            game=name,
-            game_version=version,
-            parameters=parameters,
+            game=identity_of(self.tree.game),
             algorithm=self.algorithm,
             iterations=self.iterations,
             tree=self.tree.digest,

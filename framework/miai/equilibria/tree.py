@@ -40,9 +40,10 @@ _PROBE_LIMIT: Final = 1e12
 _REPORT_EVERY: Final = 1000
 
 
-def digest_after(digest: bytes, observation: Observation) -> bytes:
-    """Return the digest of a player's observations with one more, 16 bytes."""
-    o = observation
+def digest_after(digest: bytes, observation: Observation | None) -> bytes:
+    """Return the digest of a player's observations with one more, if any, 16 bytes."""
+    if (o := observation) is None:
+        return digest
     data = to_plain(o.data, what="an observation")
     line = dumps([o.player, o.actor, o.action, data, o.legal_actions, o.actions])
     return hashlib.blake2b(digest + line.encode("ascii"), digest_size=16).digest()
@@ -273,7 +274,8 @@ class _Walk:
     def run(self) -> None:
         """Visit all histories. Raises `UnsuitableGameError`."""
         state = self.game.new_initial_state()
-        stack = [(state, self._observed(state, (START, START)), (-2, -1), 1.0)]
+        seen = [digest_after(START, state.observation(player)) for player in range(2)]
+        stack = [(state, seen, (-2, -1), 1.0)]
         while stack:
             state, digests, sequences, chance = stack.pop()
             self._count()
@@ -293,7 +295,8 @@ class _Walk:
             for action, reached, probability in reversed(branches):
                 child = state.clone()
                 child.apply_unchecked(action)
-                stack.append((child, self._observed(child, digests), reached, probability))
+                seen = [digest_after(d, child.observation(p)) for p, d in enumerate(digests)]
+                stack.append((child, seen, reached, probability))
 
     def _count(self) -> None:
         self.count += 1
@@ -303,15 +306,6 @@ class _Walk:
             raise _too_large(self.game, self.limit, estimate, reached)
         if self.progress is not None and self.count % _REPORT_EVERY == 0:
             self.progress(self.count)
-
-    @staticmethod
-    def _observed(state: State, digests: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
-        """Return the digests of both players after the last transition."""
-        first, second = (
-            digest if (seen := state.observation(player)) is None else digest_after(digest, seen)
-            for player, digest in enumerate(digests)
-        )
-        return first, second
 
     def _end(self, state: State, sequences: tuple[int, int], chance: float) -> None:
         first, second = state.returns()

@@ -19,9 +19,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Int = int | np.signedinteger[Any]
 
-CFR: Final = np.int64(0)
-CFR_PLUS: Final = np.int64(1)
-PREDICTIVE: Final = np.int64(2)
+CFR: Final = 0
+PREDICTIVE: Final = 2
 
 
 class Form(NamedTuple):
@@ -135,13 +134,13 @@ def iterate(
 ) -> None:
     """Run some iterations, the players in turn.
 
-    CFR (Zinkevich et al. 2007), CFR+ (Tammelin 2014) and PCFR+ (Farina, Kroer, Sandholm 2021), with
-    policies weighted by 1, t and t**2 in the sums of iteration t = 1, 2, ...
+    CFR (Zinkevich et al. 2007), CFR+ (Tammelin 2014) and PCFR+ (Farina, Kroer, Sandholm 2021);
+    their sums weigh the policies of iteration t = 1, 2, ... by 1, t and t**2.
 
     Args:
       packed: a `Form`.
       tables: (3, s) regrets, summed policies and the current policy; at first 0, 0 and uniform.
-      algorithm: `CFR`, `CFR_PLUS` or `PREDICTIVE`.
+      algorithm: `CFR`, 1 for CFR+, or `PREDICTIVE`; also the exponent of t.
       done: (1,) the number of iterations so far. It is counted here: a signal to the process is
         handled when the kernel has returned, and must find a number that fits the tables.
       work: (3, s + 2) work space.
