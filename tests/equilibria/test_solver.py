@@ -195,7 +195,7 @@ def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     solver.save(path)
     with pytest.raises(WeightsError, match=r"is for \('kuhn_poker', 1, .*, not for \('goofspiel'"):
         make_agent("solved", load("goofspiel"), file=str(path))
-    with pytest.raises(WeightsError, match=r"was made by cfr on .*, not by cfr\+ on"):
+    with pytest.raises(WeightsError, match="was made by cfr on the tree"):
         Solver(KUHN, "cfr+").load(path)
     header, (tensors, _) = SolutionHeader.read(path), read_tensors(path)
     infinite = np.full((3, KUHN.slots), np.inf).view(np.int64)

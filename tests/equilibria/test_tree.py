@@ -176,7 +176,7 @@ ENDS = (End((1.0, -1.0)), End((-1.0, 1.0)))
         (lambda: load("kuhn_poker"), "limit is 57; it was reached with 12 information sets"),
         (lambda: odd(Silent, 0, ENDS, ENDS), r"the same observations .* \[\] and \[0\]"),
         (lambda: odd(Silent, 1, ENDS, ENDS[:1]), r"the same observations .* \[0\] and \[1\]"),
-        (lambda: odd(Forgetful, 0, ENDS, ENDS), r"information state '' after .* \[\] and \[0\]"),
+        (lambda: odd(Forgetful, 0, ENDS, ENDS), r"its information state after .* \[\] and \[0\]"),
         (lambda: TreeGame(ENDS[0]), "no player ever decides"),
     ],
 )

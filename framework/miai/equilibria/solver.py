@@ -135,13 +135,9 @@ class Solver:
             tree=self.tree.digest,
             rows=tuple(row for row in self.rows if _milestone(row[0]) == row[0]),
         )
-        tensors: Tensors = {
-            "keys": self.tree.keys,
-            "starts": self.tree.form.starts,
-            "actions": self.tree.actions,
-            "tables": self._tables.view(np.int64),  # their bits: weights files have no float64
-        }
-        header.write(path, tensors)
+        tree, tables = self.tree, self._tables.view(np.int64)  # weights files have no float64
+        tensors = {"keys": tree.keys, "starts": tree.form.starts, "actions": tree.actions}
+        header.write(path, {**tensors, "tables": tables})
 
     def load(self, path: Path) -> None:
         """Continue from a file.
@@ -149,12 +145,9 @@ class Solver:
         Raises `WeightsError` if it cannot be read, or another game or algorithm made it.
         """
         header, tensors = SolutionHeader.read_solution(path, self.tree.game)
-        made_by, wanted = (header.algorithm, header.tree), (self.algorithm, self.tree.digest)
-        if made_by != wanted:
-            raise WeightsError(
-                f"{path}: was made by {made_by[0]} on the tree {made_by[1]:.8}, not by {wanted[0]} "
-                f"on {wanted[1]:.8}; use another folder"
-            )
+        if (header.algorithm, header.tree) != (self.algorithm, self.tree.digest):
+            made_by = f"{header.algorithm} on the tree {header.tree:.8}"
+            raise WeightsError(f"{path}: was made by {made_by}; use another folder")
         self._tables, self._done[0] = tensors["tables"].copy(), header.iterations
         self.rows = list(header.rows)
 

@@ -12,6 +12,7 @@ import hashlib
 import random
 from array import array
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -322,28 +323,23 @@ class _Walk:
         self, state: State, player: int, digest: bytes, sequence: int, legal: tuple[int, ...]
     ) -> int:
         """Return the first slot of the information set of who acts, a new one where needed."""
-        number = self.numbers.setdefault((player, digest), len(self.sets))
-        if number < len(self.sets):
-            if self.parents[number] != sequence or self.sets[number][1] != legal:
-                raise self._forgetful(number, state, player, "has made the same observations")
-            return self.starts[number]
-        try:
-            text = state.information_state_string(player)
-        except HiddenInformationError:  # it has none
-            text = str(number)
-        if (other := self.texts.setdefault((player, text), number)) != number:
-            raise self._forgetful(other, state, player, f"has the information state {text!r}")
-        self.sets.append((player, legal, tuple(state.history())))
-        self.parents.append(sequence)
-        self.starts.append(self.starts[number] + len(legal))
+        number = other = self.numbers.setdefault((player, digest), len(self.sets))
+        if number == len(self.sets):
+            with suppress(HiddenInformationError):  # it has no text
+                text = state.information_state_string(player)
+                other = self.texts.setdefault((player, text), number)
+            self.sets.append((player, legal, tuple(state.history())))
+            self.parents.append(sequence)
+            self.starts.append(self.starts[number] + len(legal))
+        if other != number or (self.parents[number], self.sets[number][1]) != (sequence, legal):
+            what = "observations" if other == number else "text of its information state"
+            raise UnsuitableGameError(
+                f"{self.game.info.title}: imperfect recall: player {player} has the same {what} "
+                f"after the actions {list(self.sets[other][2])} and {state.history()}, though it "
+                "has acted or observed differently on the way; exploitability is defined for "
+                "players that forget nothing"
+            )
         return self.starts[number]
-
-    def _forgetful(self, number: int, state: State, player: int, what: str) -> UnsuitableGameError:
-        return UnsuitableGameError(
-            f"{self.game.info.title}: imperfect recall: player {player} {what} after the actions "
-            f"{list(self.sets[number][2])} and {state.history()}, though it has acted or observed "
-            "differently on the way; exploitability is defined for players that forget nothing"
-        )
 
     def tree(self) -> Tree:
         """Return what was visited, with the information sets sorted by player."""
