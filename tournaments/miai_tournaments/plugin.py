@@ -26,9 +26,11 @@ def miai_register(registry: Registry) -> None:
 def miai_register_commands(app: typer.Typer) -> None:
     """Add the commands."""
     from miai_tournaments.commands import compare as command
+    from miai_tournaments.commands import exploit as exploit_command
     from miai_tournaments.commands import rate as rating_command
     from miai_tournaments.commands import tournament as commands
 
     app.add_typer(commands.app, name="tournament")
     app.command("compare")(command.compare)
+    app.command("exploit")(exploit_command.exploit)
     app.command("rate")(rating_command.rate)

@@ -130,6 +130,11 @@ class InProcessSeat:
         self.version = ""
         self._log: Path | None = None
 
+    @property
+    def policy_is_fixed(self) -> bool:
+        """Whether the agent states one policy for all seeds."""
+        return self.player.policy_is_fixed
+
     def new_game(self, seed: int, *, player: int, log: Path | None) -> None:
         """Begin a game. Raises `AgentError`."""
         self._log = log

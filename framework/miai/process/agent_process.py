@@ -73,6 +73,7 @@ class AgentProcess:
       name: its name in the match.
       agent, parameters: the agent component and its parameters.
       version: of the agent's plugin and of the engine it runs; empty before the start.
+      policy_is_fixed: whether the agent states one policy for all seeds; False before the start.
       concurrent: True, it may be awaited beside others.
       limits: of the process.
       start_timeout: maximum wall time of the start, in seconds.
@@ -99,6 +100,7 @@ class AgentProcess:
         self.agent = agent_name
         self.parameters: Mapping[str, Any] = dict(agent_parameters)
         self.version = ""
+        self.policy_is_fixed = False
         self.limits = limits or ProcessLimits()
         self.start_timeout = start_timeout
         self.programs = programs
@@ -454,6 +456,7 @@ class AgentProcess:
 
     def _note_version(self, answer: Mapping[str, Any]) -> None:
         self.version = one_line(str(answer["ok"].get("version", "")), limit=200)
+        self.policy_is_fixed = answer["ok"].get("policy_is_fixed") is True
 
     @property
     def _who(self) -> str:

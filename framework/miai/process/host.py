@@ -158,7 +158,8 @@ class AgentHost:
 
     def _version(self) -> dict[str, Any]:
         own = getattr(self._agent, "version", "")
-        return {"version": "; ".join(filter(None, (self._plugin_version, str(own or ""))))}
+        version = "; ".join(filter(None, (self._plugin_version, str(own or ""))))
+        return {"version": version, "policy_is_fixed": bool(self._settled.policy_is_fixed)}
 
 
 def _describe(error: Exception) -> dict[str, Any]:

@@ -79,7 +79,7 @@ TOURNAMENT: Final = RunKind(
     application_id=0x6D696169,  # miai
     begin="miai tournament run CONFIG --out",
     busy="see `miai tournament status {folder}`, or end it with `miai tournament stop {folder}`",
-    own=frozenset({"lock", "stop", "pause", "logs", "records", "store.json.new"}),
+    own=frozenset({"lock", "stop", "pause", "logs", "records", "store.json.new", "exploit"}),
 )
 
 COMPARISON: Final = RunKind(
@@ -92,6 +92,15 @@ COMPARISON: Final = RunKind(
     own=frozenset({"lock"}),
 )
 
+EXPLOIT: Final = RunKind(
+    noun="measurement of exploitability",
+    file_name="answers.jsonl",
+    schema=1,
+    application_id=0,
+    begin="miai exploit CONFIG --out",
+    busy="wait for it to end, or stop it with Ctrl-C in its terminal",
+    own=frozenset({"lock"}),
+)
 
 _FOLDERS: Final = (LOGS, "records", "report", "report/replays", "report/csv")
 _FILES: Final = (LOCK, STOP, PAUSE, ADDRESS_FILE, DRAFT_FILE)

@@ -400,9 +400,8 @@ def summary(record: GameRecord) -> GameResult:
     )
 
 
-@contextlib.contextmanager
-def serve_games(setup: Mapping[str, Any]) -> Iterator[Callable[[Mapping[str, Any]], Any]]:
-    """Give the function with which a worker performs jobs; setup, jobs and outcomes are plain."""
+def prepare_worker() -> None:
+    """Load the plugins in a worker process, and adopt what its agents start."""
     # Agents may start processes of their own and die; as their new parent, the worker can end them.
     adopt_orphans()
     # The runner has reported broken plugins; later warnings, of hooks that fail, are one line.
@@ -411,5 +410,11 @@ def serve_games(setup: Mapping[str, Any]) -> Iterator[Callable[[Mapping[str, Any
         plugin_host()
     warnings.simplefilter("always", PluginWarning)
     warnings.showwarning = lambda message, *_, **__: print(message, file=sys.stderr)
+
+
+@contextlib.contextmanager
+def serve_games(setup: Mapping[str, Any]) -> Iterator[Callable[[Mapping[str, Any]], Any]]:
+    """Give the function with which a worker performs jobs; setup, jobs and outcomes are plain."""
+    prepare_worker()
     with GameRunner(Setup.from_plain(setup)) as runner:
         yield lambda job: runner.perform(GameJob.from_plain(job)).to_plain()
