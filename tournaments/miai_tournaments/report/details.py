@@ -9,13 +9,16 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from miai.errors import MiaiError, RecordError
+from miai.errors import MiaiError, RecordError, StoreError
+from miai.files import reading
 from miai.game import Game
+from miai.plain import loads
 from miai.playing.adjudication import held_out
 from miai.playing.openings import Opening
 from miai.record import Termination
@@ -283,6 +286,7 @@ class ReportContents:
       rows: the games in the order of the schedule, if they were read one by one.
       entered: the players as entered; empty for a report of games without a run.
       adjudications: counts of the rules of adjudication; None without rules.
+      nash_convs: NashConv of the players that `miai exploit` has measured.
     """
 
     info: RunInfo | None
@@ -294,6 +298,7 @@ class ReportContents:
     rows: Sequence[GameRow] = ()
     entered: Sequence[PlayerRow] = ()
     adjudications: Adjudications | None = None
+    nash_convs: Mapping[str, float] = field(default_factory=dict)
 
     def ranking(self) -> list[str]:
         """Return the players' names, best first: by rating, or by mean payoff."""
@@ -301,6 +306,39 @@ class ReportContents:
             return [self.ratings.players[i] for i in self.ratings.ranking()]
         payoffs = self.standings.payoffs or Payoffs()
         return payoffs.ranking(self.standings.players)
+
+
+EXPLOIT_FILE: Final = Path("exploit", "exploit.json")
+"""Where a report looks for the result of `miai exploit`, in the run's folder."""
+
+EXPLOIT_SCHEMA: Final = "miai.exploit/1"
+
+
+def read_nash_convs(folder: Path, info: RunInfo, players: Sequence[PlayerRow]) -> dict[str, float]:
+    """Return the NashConv of those players of a run that `miai exploit` has measured.
+
+    Raises `StoreError` if the file is damaged.
+    """
+    path = folder / EXPLOIT_FILE
+    if not path.exists():
+        return {}
+    wanted = {row.name: (row.agent, row.parameters) for row in players}
+    try:
+        with reading(path, StoreError):
+            values = loads(path.read_bytes())
+        if values["schema"] != EXPLOIT_SCHEMA:
+            raise ValueError(f"its schema is not {EXPLOIT_SCHEMA}")
+        if (values["game"], values["game_parameters"]) != (info.game, info.game_parameters):
+            return {}
+        return {
+            each["name"]: float(each["nash_conv"])
+            for each in values["players"]
+            if wanted.get(each["name"]) == (each["agent"], each["parameters"])
+        }
+    except (ValueError, TypeError, LookupError) as error:
+        raise StoreError(
+            f"{path}: is not a result of `miai exploit` ({error}); remove it"
+        ) from None
 
 
 def build_details(

@@ -219,6 +219,8 @@ def standings_table(report: ReportContents) -> Table:
     ]
     if report.bootstrap is not None and not match:
         columns.append(Column("bootstrap", title="95 % interval, pairs resampled"))
+    if report.nash_convs:
+        columns.append(Column("NashConv", drop=2, title="as `miai exploit` has measured it"))
     cells = _payoff_cells(report) if fit is None else _rating_cells(report, fit)
     without: list[Cell | str] = [NONE, NONE, ""]
     rows = [
@@ -293,6 +295,9 @@ def _standings_row(
         index = report.bootstrap.players.index(name)
         low, high = report.bootstrap.intervals()[index].tolist()
         row.append(Cell(f"{signed(low)} to {signed(high)}", low))
+    if report.nash_convs:
+        gain = report.nash_convs.get(name)
+        row.append(NONE if gain is None else Cell(f"{gain:.4f}", gain, "nash_conv"))
     return row
 
 

@@ -23,6 +23,7 @@ from miai_tournaments.report.details import (
     build_details,
     count_adjudications,
     game_of,
+    read_nash_convs,
 )
 from miai_tournaments.report.head_to_head import head_to_head
 from miai_tournaments.report.outline import report_document
@@ -108,6 +109,7 @@ class TournamentReport(ReportContents):
             "seconds_per_move": standing.seconds.value,
             "cpu_seconds_per_move": standing.cpu_seconds.value,
             "mean_return": standing.returns.value,
+            **({"nash_conv": self.nash_convs.get(name)} if self.nash_convs else {}),
             **(mean.to_json() if mean else {}),
             "terminations": {
                 key: standing.endings[key].to_json() for key in sorted(standing.endings)
@@ -186,10 +188,11 @@ def build_report(
       StoreError: the store cannot be read, or a finished game has no result.
     """
     entered: list[PlayerRow] = []
-    adjudications = None
+    adjudications, nash_convs = None, dict[str, float]()
     if isinstance(source, Store):
         expect_games(source)
         info, entered = source.info(), source.players()
+        nash_convs = read_nash_convs(source.folder, info, entered)
         adjudications = count_adjudications(source, info)
         players = [player.name for player in entered]
     standings, rows = _count(source, info, players, games=details or bool(bootstrap))
@@ -211,6 +214,7 @@ def build_report(
         rows=rows,
         entered=entered,
         adjudications=adjudications,
+        nash_convs=nash_convs,
     )
     if not details:
         return report
