@@ -1,1 +1,1 @@
-"""The commands ``miai tournament``, ``miai rate`` and ``miai compare``."""
+"""The commands ``miai tournament``, ``miai rate``, ``miai compare`` and ``miai exploit``."""

@@ -323,22 +323,19 @@ def read_nash_convs(folder: Path, info: RunInfo, players: Sequence[PlayerRow]) -
     if not path.exists():
         return {}
     wanted = {row.name: (row.agent, row.parameters) for row in players}
+    game = EXPLOIT_SCHEMA, info.game, info.game_parameters
     try:
         with reading(path, StoreError):
             values = loads(path.read_bytes())
-        if values["schema"] != EXPLOIT_SCHEMA:
-            raise ValueError(f"its schema is not {EXPLOIT_SCHEMA}")
-        if (values["game"], values["game_parameters"]) != (info.game, info.game_parameters):
+        if (values["schema"], values["game"], values["game_parameters"]) != game:
             return {}
         return {
             each["name"]: float(each["nash_conv"])
             for each in values["players"]
             if wanted.get(each["name"]) == (each["agent"], each["parameters"])
         }
-    except (ValueError, TypeError, LookupError) as error:
-        raise StoreError(
-            f"{path}: is not a result of `miai exploit` ({error}); remove it"
-        ) from None
+    except (ValueError, TypeError, LookupError):
+        raise StoreError(f"{path}: is not a result of `miai exploit`; remove it") from None
 
 
 def build_details(

@@ -22,7 +22,7 @@ import socket
 import time
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -92,14 +92,11 @@ COMPARISON: Final = RunKind(
     own=frozenset({"lock"}),
 )
 
-EXPLOIT: Final = RunKind(
+EXPLOIT: Final = replace(
+    COMPARISON,
     noun="measurement of exploitability",
     file_name="answers.jsonl",
-    schema=1,
-    application_id=0,
     begin="miai exploit CONFIG --out",
-    busy="wait for it to end, or stop it with Ctrl-C in its terminal",
-    own=frozenset({"lock"}),
 )
 
 _FOLDERS: Final = (LOGS, "records", "report", "report/replays", "report/csv")
