@@ -6,8 +6,10 @@ The referee's messages, each with an ``id`` that the answer repeats:
 ``call``       further fields                                              answer
 =============  ==========================================================  ======================
 ``confine``    limits
-``hello``      game, game_parameters, agent, agent_parameters              version
-``new_game``   seed, player, log (whether there is one)                    version
+``hello``      game, game_parameters, agent, agent_parameters              version,
+                                                                           policy_is_fixed
+``new_game``   seed, player, log (whether there is one)                    version,
+                                                                           policy_is_fixed
 ``act``        observations, clock                                         action, resign,
                                                                            statistics
 ``policy``                                                                 policy, of the last
