@@ -13,9 +13,9 @@ import math
 import random
 import time
 from bisect import insort
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from operator import itemgetter
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from miai_rbc.kernels.filters import keep_kings
 from miai_rbc.kernels.moves import MAX_MOVES
 from miai_rbc.rbc_parameters import BeliefParameters
 from miai_rbc.rules.board_set import BYTES_PER_BOARD, BoardSet
-from miai_rbc.rules.game import RbcGame, RbcState
+from miai_rbc.rules.game import BoardGame, BoardState, RbcState
 from miai_rbc.rules.observations import (
     BadObservationError,
     Event,
@@ -87,12 +87,6 @@ class Stash:
 # -- the belief ------------------------------------------------------------------------------------
 
 _FALLBACK_BOARDS = 1000
-_FOLLOWS: dict[type[Event] | None, tuple[type[Event], ...]] = {
-    None: (OpponentMoved, Sensed),
-    OpponentMoved: (Sensed,),
-    Sensed: (Moved,),
-    Moved: (OpponentMoved,),
-}
 
 
 class RbcBelief:
@@ -112,9 +106,16 @@ class RbcBelief:
         belief can be trusted.
     """
 
+    FOLLOWS: ClassVar[Mapping[type[Event] | None, tuple[type[Event], ...]]] = {
+        None: (OpponentMoved, Sensed),
+        OpponentMoved: (Sensed,),
+        Sensed: (Moved,),
+        Moved: (OpponentMoved,),
+    }
+
     def __init__(
         self,
-        game: RbcGame,
+        game: BoardGame,
         player: int,
         *,
         limit: int | None = None,
@@ -162,10 +163,10 @@ class RbcBelief:
           BadObservationError: it cannot follow the last one.
         """
         last = type(self.events[-1]) if self.events else None
-        if type(event) not in _FOLLOWS[last]:
+        if type(event) not in self.FOLLOWS[last]:
             raise BadObservationError(
-                f"rbc: {type(event).__name__} cannot follow {last and last.__name__}: the "
-                "opponent's turn, a sense and a move are observed in this order"
+                f"{self.game.info.name}: {type(event).__name__} cannot follow "
+                f"{last and last.__name__}: all of a turn is observed, in order"
             )
         self.events.append(event)
         self._count(event)
@@ -231,10 +232,13 @@ class RbcBelief:
             self.boards = recovered
         # Better a wrong board than none: an agent must answer, and the record says so.
         elif len(self.boards) == 0:
-            self.boards = impose(self._previous, event)
+            self.boards = self._imposed(self._previous, event)
             self.rebuilt += 1
         # Made-up boards are replaced when the rest of the stash brings true ones.
         self._provisional = len(recovered) == 0 and self.stashed > 0
+
+    def _imposed(self, boards: BoardSet, event: Event) -> BoardSet:
+        return impose(boards, event)
 
     def _updated(self, turn: int, boards: BoardSet, *, ends: float) -> BoardSet:
         """Return the boards of a turn after all events since; unexpanded ones are stashed again."""
@@ -249,43 +253,51 @@ class RbcBelief:
 
     # -- worlds, as `miai.information.BeliefState` ------------------------------------------------
 
-    def sample(self, rng: random.Random) -> RbcState:
+    def sample(self, rng: random.Random) -> BoardState:
         """Return a uniformly drawn world: a state with that board and no history.
 
         Its half-move clock is the greatest possible.
         """
         return self._world(rng.randrange(len(self.boards)))
 
-    def __iter__(self) -> Iterator[RbcState]:
+    def __iter__(self) -> Iterator[BoardState]:
         return map(self._world, range(len(self.boards)))
 
     def __len__(self) -> int:
         return len(self.boards)
 
-    def __contains__(self, state: RbcState) -> bool:
+    def __contains__(self, state: BoardState) -> bool:
         """Return whether a world has the board and phase of a state, whatever the clocks."""
-        return state.senses == self._senses() and state.boards.rows[0] in self.boards
+        phase = not isinstance(state, RbcState) or state.senses == self._senses()
+        return phase and state.boards.rows[0] in self.boards
 
     def _senses(self) -> bool:
         return not (self.events and isinstance(self.events[-1], Sensed))
 
-    def _world(self, number: int) -> RbcState:
+    def _world(self, number: int) -> BoardState:
         last = self.events[-1] if self.events else OpponentMoved(None)
-        captured = None if isinstance(last, Sensed) else last.captured
-        return self.game.state_at(
+        state = self.game.new_initial_state()
+        state.set_board(
             self.boards.rows[number],
-            senses=self._senses(),
-            captured=captured,
+            captured=None if isinstance(last, Sensed) else last.captured,
             halfmove_clock=self.quiet,
             fullmove_number=self.fullmove_number,
         )
+        if isinstance(state, RbcState):
+            state.set_phase(senses=self._senses())
+        return state
 
 
 def make_belief(
-    game: RbcGame, player: int, parameters: BeliefParameters, *, seed: int = 0
+    game: BoardGame,
+    player: int,
+    parameters: BeliefParameters,
+    *,
+    seed: int = 0,
+    kind: type[RbcBelief] | None = None,
 ) -> RbcBelief:
     """Return a player's belief at the start: the component ``enumerated`` of rbc."""
-    return RbcBelief(
+    return (kind or RbcBelief)(
         game,
         player,
         limit=parameters.limit,

@@ -48,9 +48,12 @@ from miai_rbc.kernels.board import (
     turn_of,
 )
 from miai_rbc.kernels.moves import MAX_MOVES, taken_moves
+from miai_rbc.kernels.vision import shows
 
 # -- moves and what they change --------------------------------------------------------------------
 
+NO_PASS = -2
+"""In place of the captured square: the opponent captured nothing, and cannot have passed."""
 EMPTY = 6
 """The type of an empty square on a mailbox."""
 
@@ -170,10 +173,11 @@ _UPPER = np.uint64(0xFFFFFFFF00000000)
 def count_successors(boards: Words, captured: Int) -> Int:
     """Return the number of successors of boards, repetitions included."""
     moves = np.empty(MAX_MOVES, np.int64)
-    targets, quiet = _NONE if captured == NO_SQUARE else bit(captured), captured == NO_SQUARE
+    targets, quiet = _NONE if captured < 0 else bit(captured), bool(captured < 0)
+    passes = captured == NO_SQUARE
     total: Int = 0
     for i in range(len(boards)):
-        total += taken_moves(boards[i], targets, quiet, moves) + quiet
+        total += taken_moves(boards[i], targets, quiet, moves) + passes
     return total
 
 
@@ -211,7 +215,8 @@ def list_successors(
 
     Args:
       boards: (n, 8); those from `first` to `end` are expanded.
-      captured: the square on which the opponent captured, -1 for none.
+      captured: the square on which the opponent captured, -1 for none, `NO_PASS` for none where
+        players cannot pass.
       room: maximum successors to list; a board whose successors would exceed it is left.
       heads: (parts, m) written: the upper half of the hash, and below it the number of the board;
         the number of parts is a power of two, m more than `MAX_MOVES`.
@@ -220,7 +225,8 @@ def list_successors(
     """
     moves = np.empty(MAX_MOVES, np.int64)
     mailbox = np.empty(64, np.uint8)
-    targets, quiet = _NONE if captured == NO_SQUARE else bit(captured), captured == NO_SQUARE
+    targets, quiet = _NONE if captured < 0 else bit(captured), bool(captured < 0)
+    passes = captured == NO_SQUARE
     parts, longest = len(heads), heads.shape[1] - MAX_MOVES
     # Shifted once more below: with one part that makes 64, which one shift cannot do.
     shift = np.uint64(63 - np.int64(np.log2(parts)))
@@ -231,13 +237,13 @@ def list_successors(
         b = boards[i]
         n = taken_moves(b, targets, quiet, moves)
         # A board is listed wholly or not at all, so that its successors are all known or none.
-        if full or total + n + quiet > room:
+        if full or total + n + passes > room:
             return i
-        total += n + quiet
+        total += n + passes
         key = read_board(b, mailbox)
         bare = key ^ EP_KEYS[ep_of(b) + 1]
         # Passing leaves the board as it is but for the en passant square.
-        if quiet:
+        if passes:
             part = np.int64((bare >> shift) >> U64(1))
             end_of_list = counts[part]
             heads[part, end_of_list] = (bare & _UPPER) | U64(i)
@@ -353,7 +359,7 @@ class Parts(NamedTuple):
 
 @kernel
 def add_listed(
-    boards: Words, listed: Listed, first: Int, step: Int, out: Words, parts: Parts
+    boards: Words, listed: Listed, first: Int, step: Int, out: Words, parts: Parts, view: Words
 ) -> None:
     """Add the new ones of the listed successors of every `step`-th part, from the `first` on.
 
@@ -362,6 +368,7 @@ def add_listed(
     Args:
       boards: (n, 8) the boards before the moves.
       out: (rows, 8) the boards so far.
+      view: (VIEW,) what added boards show, or (0,).
     """
     heads, changes, counts = listed.heads, listed.changes, listed.counts
     tables, sizes, ends, free = parts.tables, parts.sizes, parts.ends, parts.free
@@ -381,6 +388,8 @@ def add_listed(
                 for j in range(begin, until):
                     tag = head[j] >> _32
                     write_changed(boards[np.int64(head[j] & _LOW)], np.int64(change[j]), out, end)
+                    if len(view) and not shows(out[end], view):
+                        continue
                     if row_of(tag, table, out, end) != end:
                         continue
                     size += 1

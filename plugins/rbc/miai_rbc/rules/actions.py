@@ -59,6 +59,13 @@ def move_of(action: int, *, pawn: bool) -> int:
     return start | end << 6 | (piece + KNIGHTS) << 12
 
 
+def move_of_action(action: int, *, pawns: int) -> int:
+    """Return the kernels' move that an action requests, given the squares of pawns, bit by bit."""
+    start = (action - FIRST_MOVE) >> 6
+    pawn = PASS < action < FIRST_UNDERPROMOTION and bool(pawns >> start & 1)
+    return move_of(action, pawn=pawn)
+
+
 def square_name(square: int) -> str:
     """Return a square as ``e4``."""
     return "abcdefgh"[square & 7] + "12345678"[square >> 3]

@@ -39,6 +39,9 @@ from miai_rbc.rules.rows import board_of_row, row_of_board, row_of_fen
 
 _T = TypeVar("_T")
 
+NO_VIEW: Words = np.zeros(0, np.uint64)
+"""In place of a view of `kernels.vision`: all boards show it."""
+
 _LISTED = 1 << 18  # successors that a thread lists at a time
 _PART = 1 << 14  # successors per part
 _MAX_PARTS = 64
@@ -58,18 +61,26 @@ def count_rows(rows: Words, captured: int, *, threads: int = 1) -> int:
 
 
 def expand_rows(
-    rows: Words, captured: int, total: int, *, limit: int | None = None, threads: int = 1
+    rows: Words,
+    captured: int,
+    total: int,
+    *,
+    limit: int | None = None,
+    threads: int = 1,
+    view: Words = NO_VIEW,
 ) -> tuple[Words, list[slice]]:
     """Return the distinct successors of boards, and the boards that were not expanded.
 
     Args:
       rows: (n, 8) distinct boards, the opponent to move.
-      captured: the square on which the opponent captured, -1 for none.
+      captured: the square on which the opponent captured, -1 for none, or `NO_PASS`.
       total: the number of successors, repetitions included.
+      view: of `kernels.vision`; successors that do not show it are left out.
       limit: maximum number of distinct successors; None for no limit. Each thread expands its own
         boards in order, until the successors of the next might be too many.
     """
-    expansion = Expansion(rows, captured, total, limit, threads if total > _WORTH_THREADS else 1)
+    threads = threads if total > _WORTH_THREADS else 1
+    expansion = Expansion(rows, captured, total, limit, threads, view)
     expansion.run()
     return expansion.result(), expansion.unexpanded()
 
@@ -82,8 +93,15 @@ class Expansion:
     """
 
     def __init__(
-        self, rows: Words, captured: int, total: int, limit: int | None, threads: int
+        self,
+        rows: Words,
+        captured: int,
+        total: int,
+        limit: int | None,
+        threads: int,
+        view: Words,
     ) -> None:
+        self._view = view
         self._rows, self._captured, self._limit, self.threads = rows, captured, limit, threads
         parts = 1 << max(0, min(_MAX_PARTS, total // _PART).bit_length() - 1)
         self._parts = max(parts, 1 << (threads - 1).bit_length())
@@ -162,6 +180,7 @@ class Expansion:
             self.threads,
             self._out,
             Parts(self._tables, self._sizes, self._ends, self._free),
+            self._view,
         )
 
     # -- the end --------------------------------------------------------------------------------
@@ -263,14 +282,16 @@ class BoardSet:
         limit: int | None = None,
         threads: int = 1,
         rng: np.random.Generator | None = None,
+        view: Words = NO_VIEW,
     ) -> tuple[Self, Self]:
         """Return the possible boards after the opponent's turn, and the boards not expanded.
 
         Args:
-          captured: the square on which the opponent captured, or None.
+          captured: the square on which the opponent captured, or None; or `NO_PASS`.
           limit: maximum number of resulting boards, at least `MAX_MOVES`. If there would be more,
             this set is put in random order, and only a uniform sample of it is expanded.
           rng: draws that order.
+          view: of `kernels.vision`; other boards are left out, before they are counted.
 
         Raises:
           ValueError: the limit is too small.
@@ -282,7 +303,9 @@ class BoardSet:
         if limit is not None and total > limit:
             draw = np.random.default_rng(0) if rng is None else rng
             shuffle(self.rows, draw.integers(1 << 63, dtype=np.uint64))
-        after, ranges = expand_rows(self.rows, square, total, limit=limit, threads=threads)
+        after, ranges = expand_rows(
+            self.rows, square, total, limit=limit, threads=threads, view=view
+        )
         unexpanded = np.concatenate([self.rows[:0], *(self.rows[part] for part in ranges)])
         return type(self)(after), type(self)(unexpanded)
 

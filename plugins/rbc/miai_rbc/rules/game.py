@@ -6,7 +6,8 @@ A state holds the true board, and answers what each player observes.
 
 from __future__ import annotations
 
-from typing import Self
+from abc import abstractmethod
+from typing import ClassVar, Self
 
 import chess
 
@@ -16,14 +17,13 @@ from miai_rbc.kernels.bitboards import Words
 from miai_rbc.kernels.board import KINGS, NOTHING, PAWNS, STATE, WHITE
 from miai_rbc.rbc_parameters import RbcParameters
 from miai_rbc.rules.actions import (
-    FIRST_UNDERPROMOTION,
     NUM_ACTIONS,
     PASS,
     SENSE_NOTHING,
     action_name,
     action_of,
     move_name,
-    move_of,
+    move_of_action,
     square_name,
 )
 from miai_rbc.rules.board_set import BoardSet
@@ -47,8 +47,8 @@ def window(square: int) -> tuple[int, ...]:
     )
 
 
-class RbcState(State):
-    """A point in a game, before a sense or before a move.
+class BoardState(State):
+    """A true board and its clocks, with the ends of a game in which there is no check.
 
     Attributes:
       boards: the true board, a set of one.
@@ -56,21 +56,132 @@ class RbcState(State):
       fullmove_number: as in a FEN.
     """
 
-    game: RbcGame
+    game: BoardGame
 
-    def __init__(self, game: RbcGame) -> None:
+    def __init__(self, game: BoardGame) -> None:
         super().__init__(game)
         board = game.start
         self.boards = BoardSet(row_of_board(board)[None])
         self.halfmove_clock = board.halfmove_clock
         self.fullmove_number = board.fullmove_number
         self._mover = 0 if board.turn == chess.WHITE else 1
-        self._senses = True  # else it moves
         self._captured: int | None = None  # by the last move
+        self._legal: list[int] | None = None
+
+    def current_player(self) -> int:
+        """Return 0 for White, 1 for Black, or `Player.TERMINAL`."""
+        return Player.TERMINAL if self._is_over() else self._mover
+
+    def move_of(self, action: int) -> int:
+        """Return the move of `kernels.board` that an action requests here."""
+        return move_of_action(action, pawns=int(self.boards.rows[0, PAWNS]))
+
+    def _play(self, move: int) -> int:
+        """Play a requested move, as it turns out; return the move taken."""
+        self._legal = None
+        pawns = int(self.boards.rows[0, PAWNS])
+        ((taken, self._captured),) = self.boards.play(move)
+        quiet = taken == NOTHING or not pawns >> (taken & 63) & 1
+        zeroing = self._captured is not None or not quiet
+        self.halfmove_clock = 0 if zeroing else self.halfmove_clock + 1
+        self.fullmove_number += self._mover
+        self._mover = 1 - self._mover
+        return taken
+
+    def set_board(
+        self, row: Words, *, captured: int | None, halfmove_clock: int, fullmove_number: int
+    ) -> None:
+        """Replace the board, for worlds of a belief, whose history is unknown."""
+        self.boards = BoardSet(row[None].copy())
+        self._mover = int(row[STATE]) & 1
+        self._captured, self._legal = captured, None
+        self.halfmove_clock, self.fullmove_number = halfmove_clock, fullmove_number
+
+    # -- the end --------------------------------------------------------------------------------
+
+    def _winner(self) -> int | None:
+        kings, white = int(self.boards.rows[0, KINGS]), int(self.boards.rows[0, WHITE])
+        if not kings & white:
+            return 1
+        return 0 if not kings & ~white else None
+
+    def _draw(self) -> str:
+        """Return why the game is drawn; empty if it is not, a captured king apart."""
+        parameters = self.game.parameters
+        limit = parameters.full_turn_limit
+        if limit is not None and self.fullmove_number > limit:
+            return "turn limit"
+        return "move limit" if self.halfmove_clock >= parameters.reversible_moves_limit else ""
+
+    def _is_over(self) -> bool:
+        return self._winner() is not None or bool(self._draw())
+
+    def returns(self) -> tuple[float, ...]:
+        """Return 1 for the player that captured the king and -1 for the other; zeros for a draw."""
+        winner = self._winner()
+        if winner is None:
+            return (0.0, 0.0)
+        return (1.0, -1.0) if winner == 0 else (-1.0, 1.0)
+
+    def result_to_string(self) -> str:
+        """Return the result and its reason, empty before the end."""
+        winner = self._winner()
+        if winner is not None:
+            return f"{('1-0', '0-1')[winner]} {KING_CAPTURED}"
+        return f"1/2-1/2 {reason}" if (reason := self._draw()) else ""
+
+    # -- copies, identity, text -----------------------------------------------------------------
+
+    def _copy_to(self, other: Self) -> None:
+        other.boards = self.boards.copy()
+        other.halfmove_clock, other.fullmove_number = self.halfmove_clock, self.fullmove_number
+        other._mover, other._captured, other._legal = self._mover, self._captured, self._legal
+
+    def key(self) -> bytes:
+        """Return the row and the clocks that can end the game."""
+        return self.boards.rows.tobytes() + self._clocks().encode()
+
+    def _clocks(self) -> str:
+        turns = self.fullmove_number if self.game.parameters.full_turn_limit is not None else 0
+        return f"{self.halfmove_clock} {turns}"
+
+    def board(self) -> chess.Board:
+        """Return the true board of python-chess, with its clocks and no history."""
+        board = board_of_row(self.boards.rows[0])
+        board.halfmove_clock, board.fullmove_number = self.halfmove_clock, self.fullmove_number
+        return board
+
+    def __str__(self) -> str:
+        name = self.game.info.player_names[self._mover]
+        text = f"{self.board()}\n{self.board().fen()}\n"
+        return text + (self.result_to_string() or f"{name} {self._phase()}")
+
+    def _phase(self) -> str:
+        return "to move"
+
+    def action_to_string(self, action: int) -> str:
+        """Return ``e2e4``, ``e7e8n``, or what else `miai_rbc.rules.actions` lists."""
+        if not 0 <= action < self.game.info.num_distinct_actions:
+            raise InvalidActionError(f"{self.game.info.name}: {action} is not an action")
+        return action_name(action)
+
+    def string_to_action(self, text: str) -> int:
+        """Return the legal action; a promotion to a queen may have its ``q``."""
+        name = text.strip().lower()
+        return super().string_to_action(name[:4] if len(name) == 5 and name[-1] == "q" else name)
+
+
+class RbcState(BoardState):
+    """A point in a game, before a sense or before a move."""
+
+    game: RbcGame
+
+    def __init__(self, game: RbcGame) -> None:
+        super().__init__(game)
+        self._senses = True  # else it moves
         self._taken = NOTHING  # by the last request
         self._texts: tuple[list[str], list[str]] = ([], [])  # observations of each player
         self._texts[self._mover].append("-")
-        self._legal: list[int] | None = None
 
     # -- rules ----------------------------------------------------------------------------------
 
@@ -78,10 +189,6 @@ class RbcState(State):
     def senses(self) -> bool:
         """Whether the side to move senses next; otherwise it moves."""
         return self._senses
-
-    def current_player(self) -> int:
-        """Return 0 for White, 1 for Black, or `Player.TERMINAL`."""
-        return Player.TERMINAL if self._is_over() else self._mover
 
     def legal_actions(self) -> list[int]:
         """Return all senses, or all moves that can be requested."""
@@ -107,27 +214,14 @@ class RbcState(State):
             self._texts[self._mover].append(_sensed_text(self.sensed(action)))
             return
         move = self.move_of(action)
-        pawns = int(self.boards.rows[0, PAWNS])
-        ((self._taken, self._captured),) = self.boards.play(move)
-        quiet = self._taken == NOTHING or not pawns >> (self._taken & 63) & 1
-        zeroing = self._captured is not None or not quiet
-        self.halfmove_clock = 0 if zeroing else self.halfmove_clock + 1
-        self.fullmove_number += self._mover
+        self._taken = self._play(move)
         capture = "-" if self._captured is None else square_name(self._captured)
         self._texts[self._mover].append(f"{move_name(move)}:{move_name(self._taken)}:{capture}")
-        self._mover = 1 - self._mover
         self._senses = True
         self._texts[self._mover].append(capture)
         if self._is_over():
             for texts in self._texts:
                 texts.append(self.result_to_string())
-
-    def move_of(self, action: int) -> int:
-        """Return the move of `kernels.board` that an action requests here."""
-        start = (action - PASS - 1) >> 6
-        pawns = int(self.boards.rows[0, PAWNS])
-        pawn = PASS < action < FIRST_UNDERPROMOTION and bool(pawns >> start & 1)
-        return move_of(action, pawn=pawn)
 
     def sensed(self, action: int) -> list[tuple[str, str | None]]:
         """Return the squares that a sense shows, with pieces (``P`` White's, ``p`` Black's)."""
@@ -136,47 +230,9 @@ class RbcState(State):
         row = self.boards.rows[0]
         return [(square_name(square), piece_at(row, square)) for square in window(action)]
 
-    def set_board(self, row: Words, *, senses: bool, captured: int | None) -> None:
-        """Replace the board, for worlds of a belief, whose history is unknown."""
-        self.boards = BoardSet(row[None].copy())
-        self._mover = int(row[STATE]) & 1
-        self._senses, self._captured, self._legal = senses, captured, None
-        self._texts = ([], [])
-
-    # -- the end --------------------------------------------------------------------------------
-
-    def _winner(self) -> int | None:
-        kings, white = int(self.boards.rows[0, KINGS]), int(self.boards.rows[0, WHITE])
-        if not kings & white:
-            return 1
-        return 0 if not kings & ~white else None
-
-    def _is_over(self) -> bool:
-        parameters = self.game.parameters
-        limit = parameters.full_turn_limit
-        return (
-            self.halfmove_clock >= parameters.reversible_moves_limit
-            or (limit is not None and self.fullmove_number > limit)
-            or self._winner() is not None
-        )
-
-    def returns(self) -> tuple[float, ...]:
-        """Return 1 for the player that captured the king and -1 for the other; zeros for a draw."""
-        winner = self._winner()
-        if winner is None:
-            return (0.0, 0.0)
-        return (1.0, -1.0) if winner == 0 else (-1.0, 1.0)
-
-    def result_to_string(self) -> str:
-        """Return the result and its reason, empty before the end."""
-        if not self._is_over():
-            return ""
-        winner = self._winner()
-        if winner is not None:
-            return f"{('1-0', '0-1')[winner]} {KING_CAPTURED}"
-        limit = self.game.parameters.full_turn_limit
-        turns = limit is not None and self.fullmove_number > limit
-        return f"1/2-1/2 {'turn limit' if turns else 'move limit'}"
+    def set_phase(self, *, senses: bool) -> None:
+        """Set whether the side to move senses next, and forget what was observed."""
+        self._senses, self._texts = senses, ([], [])
 
     # -- observations ---------------------------------------------------------------------------
 
@@ -215,41 +271,16 @@ class RbcState(State):
     # -- copies, identity, text -----------------------------------------------------------------
 
     def _copy_to(self, other: Self) -> None:
-        other.boards = self.boards.copy()
-        other.halfmove_clock, other.fullmove_number = self.halfmove_clock, self.fullmove_number
-        other._mover, other._senses = self._mover, self._senses
-        other._captured, other._taken = self._captured, self._taken
+        super()._copy_to(other)
+        other._senses, other._taken = self._senses, self._taken
         other._texts = (self._texts[0].copy(), self._texts[1].copy())
-        other._legal = self._legal
 
     def key(self) -> bytes:
         """Return the row, the phase and the clocks that can end the game."""
-        turns = self.fullmove_number if self.game.parameters.full_turn_limit is not None else 0
-        clocks = f"{self._senses:d} {self.halfmove_clock} {turns}"
-        return self.boards.rows.tobytes() + clocks.encode()
+        return self.boards.rows.tobytes() + f"{self._senses:d} {self._clocks()}".encode()
 
-    def board(self) -> chess.Board:
-        """Return the true board of python-chess, with its clocks and no history."""
-        board = board_of_row(self.boards.rows[0])
-        board.halfmove_clock, board.fullmove_number = self.halfmove_clock, self.fullmove_number
-        return board
-
-    def __str__(self) -> str:
-        phase = "over" if self._is_over() else "to sense" if self._senses else "to move"
-        name = self.game.info.player_names[self._mover]
-        text = f"{self.board()}\n{self.board().fen()}\n"
-        return text + (self.result_to_string() or f"{name} {phase}")
-
-    def action_to_string(self, action: int) -> str:
-        """Return ``sense e4``, ``sense -``, ``pass``, ``e2e4`` or ``e7e8n``."""
-        if not 0 <= action < self.game.info.num_distinct_actions:
-            raise InvalidActionError(f"rbc: {action} is not an action")
-        return action_name(action)
-
-    def string_to_action(self, text: str) -> int:
-        """Return the legal action; a promotion to a queen may have its ``q``."""
-        name = text.strip().lower()
-        return super().string_to_action(name[:4] if len(name) == 5 and name[-1] == "q" else name)
+    def _phase(self) -> str:
+        return "to sense" if self._senses else "to move"
 
 
 def _sensed_text(sensed: list[tuple[str, str | None]]) -> str:
@@ -263,12 +294,15 @@ def _sensed_text(sensed: list[tuple[str, str | None]]) -> str:
 _PAWN_MOVES, _CAPTURES = 96, 30  # maximum: six steps by sixteen pawns, all pieces but kings
 
 
-class RbcGame(Game):
-    """The game; its actions are numbered in `miai_rbc.rules.actions`.
+class BoardGame(Game):
+    """A game from a starting position; its actions are numbered in `miai_rbc.rules.actions`.
 
     Raises:
       InvalidStateError: the starting position is not a FEN.
     """
+
+    NAME: ClassVar[str]
+    ACTIONS_PER_TURN: ClassVar[int] = 1
 
     parameters: RbcParameters
 
@@ -280,35 +314,26 @@ class RbcGame(Game):
         if self.parameters.full_turn_limit is not None:
             turns = min(turns, 2 * self.parameters.full_turn_limit)
         self.info = GameInfo(
-            name="rbc",
+            name=self.NAME,
             version=1,
             num_players=2,
             num_distinct_actions=NUM_ACTIONS,
-            max_game_length=2 * turns,
+            max_game_length=self.ACTIONS_PER_TURN * turns,
             player_names=("white", "black"),
             perfect_information=False,
         )
 
+    @abstractmethod
+    def new_initial_state(self) -> BoardState:
+        """Return the starting position."""
+
+
+class RbcGame(BoardGame):
+    """The game: each turn a sense and a move."""
+
+    NAME = "rbc"
+    ACTIONS_PER_TURN = 2
+
     def new_initial_state(self) -> RbcState:
         """Return the starting position, before a sense."""
         return RbcState(self)
-
-    def state_at(
-        self,
-        row: Words,
-        *,
-        senses: bool,
-        captured: int | None = None,
-        halfmove_clock: int = 0,
-        fullmove_number: int = 1,
-    ) -> RbcState:
-        """Return a state with a given board and clocks, and no history.
-
-        Args:
-          senses: whether the side to move senses next; otherwise it moves.
-          captured: the square where the last move captured.
-        """
-        state = self.new_initial_state()
-        state.set_board(row, senses=senses, captured=captured)
-        state.halfmove_clock, state.fullmove_number = halfmove_clock, fullmove_number
-        return state

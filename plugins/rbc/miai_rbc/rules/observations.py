@@ -113,7 +113,7 @@ def _sensed(squares: Any) -> Sensed:
             raise ValueError("a sense names its squares, each once")
         window |= 1 << square
         if piece is not None:
-            _put(pieces, piece, square)
+            put_piece(pieces, piece, square)
     white, kings = int(pieces[WHITE]), int(pieces[KINGS])
     if (kings & white).bit_count() > 1 or (kings & ~white).bit_count() > 1:
         raise ValueError("a side has two kings")
@@ -122,7 +122,12 @@ def _sensed(squares: Any) -> Sensed:
     return Sensed(window, pieces)
 
 
-def _put(pieces: Words, piece: Any, square: int) -> None:
+def put_piece(pieces: Words, piece: Any, square: int) -> None:
+    """Put a piece, such as ``P`` for White's pawn, on a square of words 0 to 6 of a row.
+
+    Raises:
+      ValueError: not a piece.
+    """
     if not isinstance(piece, str) or len(piece) != 1 or not piece.isascii():
         raise ValueError(f"{piece!r} is not a piece")
     bit = np.uint64(1 << square)
