@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 import chess
 import numpy as np
@@ -39,8 +40,8 @@ from miai_rbc.rules.actions import (
     move_of,
     square_name,
 )
-from miai_rbc.rules.game import RbcGame, RbcState, window
-from miai_rbc.rules.knowledge import UNKNOWN, Knowledge
+from miai_rbc.rules.game import BoardGame, BoardState, window
+from miai_rbc.rules.knowledge import UNKNOWN, DarkKnowledge, Knowledge
 from miai_rbc.rules.rows import piece_at
 
 if TYPE_CHECKING:
@@ -183,18 +184,24 @@ _SIGNS: Final = {
 """Signs and colours of what stands on a square, for terminals."""
 
 
+_OF_SENSES: Final = re.compile("sense|refused")
+"""What only blind chess has, in the legend."""
+
+
 class RbcRenderer:
     """The renderer of Reconnaissance Blind Chess; it reads the player's observations alone."""
 
+    KNOWLEDGE: ClassVar = Knowledge
+
     def __init__(self, game: Game, parameters: object = None) -> None:
-        self.game = cast("RbcGame", game)
+        self.game = cast("BoardGame", game)
         self._followed: dict[int, tuple[PlayerView, int, Knowledge]] = {}
 
     def render(self, view: PlayerView) -> str:
         """Return the board as the player knows it, and the news of senses, moves and captures."""
         knowledge = self._knowledge(view)
         lines = [_headline(knowledge, view), *_board_lines(knowledge), _KEY]
-        for news in _news(knowledge):
+        for news in self._news(knowledge):
             lines += textwrap.wrap(news, _WIDTH)
         return "\n".join(lines)
 
@@ -261,7 +268,7 @@ class RbcRenderer:
 
     def svg_state(self, state: State) -> str:
         """Return the true board as a picture, White below."""
-        board = cast("RbcState", state).board()
+        board = cast("BoardState", state).board()
         return _svg(0, _pieces_of(board, board.occupied, 0))
 
     def svg_belief(
@@ -277,7 +284,9 @@ class RbcRenderer:
           TypeError: not a belief of this plugin.
         """
         if not isinstance(belief, RbcBelief):
-            raise TypeError(f"rbc draws its own beliefs, not {type(belief).__name__}")
+            raise TypeError(
+                f"{self.game.info.name} draws its own beliefs, not {type(belief).__name__}"
+            )
         player, own = view.player, self._knowledge(view).own.board
         chances = belief.boards.occupancy()[:, :, :12].reshape(64, 12)
         theirs = slice(6, 12) if player == 0 else slice(0, 6)
@@ -290,7 +299,7 @@ class RbcRenderer:
                 parts.append(_shape(shape_of(PIECES[kind]), square, player, opacity=opacity))
         parts += _pieces_of(own, own.occupied_co[player == 0], player)
         if truth is not None:
-            board = cast("RbcState", truth).board()
+            board = cast("BoardState", truth).board()
             hidden = board.piece_map(mask=board.occupied_co[player == 1])
             parts += [_shape(outline_of(p.symbol()), where, player) for where, p in hidden.items()]
         return _svg(player, parts)
@@ -325,15 +334,40 @@ class RbcRenderer:
         box = f"0 0 {SQUARE} {SQUARE}"
         return [(str(tag("svg", sample, viewBox=box)), meaning) for meaning, sample in signs]
 
+    def _news(self, knowledge: Knowledge) -> list[str]:
+        """Return what the last turns brought, and all captures, a line each."""
+        lines = [_capture_line(knowledge), *self._senses(knowledge), _move_line(knowledge)]
+        return [*filter(None, [*lines, _losses_line(knowledge)]), _opponent_line(knowledge)]
+
+    def _senses(self, knowledge: Knowledge) -> list[str]:
+        return [_sense_line(knowledge)]
+
     def _knowledge(self, view: PlayerView) -> Knowledge:
         """Return the knowledge of a view, updated if the view has grown since the last call."""
         last_view, count, knowledge = self._followed.get(view.player, (None, 0, None))
         if knowledge is None or last_view is not view or count > len(view.observations):
-            count, knowledge = 0, Knowledge(self.game.start, view.player)
+            count, knowledge = 0, self.KNOWLEDGE(self.game.start, view.player)
         for observation in view.observations[count:]:
             knowledge.observe(observation)
         self._followed[view.player] = (view, len(view.observations), knowledge)
         return knowledge
+
+
+class DarkRenderer(RbcRenderer):
+    """The renderer of dark chess: fog lies on what the player does not see, and on what it saw."""
+
+    KNOWLEDGE = DarkKnowledge
+
+    def _senses(self, knowledge: Knowledge) -> list[str]:
+        return []
+
+    def hint(self, view: PlayerView) -> str:
+        """Return what can be typed; empty if it is the opponent's turn."""
+        return super().hint(view).replace(", or pass. A blocked move is cut short or not made", "")
+
+    def legend(self) -> list[tuple[str, str]]:
+        """Return the signs that pictures of dark chess have, with their meanings."""
+        return [(sign, text) for sign, text in super().legend() if not _OF_SENSES.search(text)]
 
 
 def _path_of_clicks(action: int) -> tuple[str, ...]:
@@ -373,16 +407,6 @@ def _cell(square: int, knowledge: Knowledge) -> str:
     if sighting is None:
         return "." if fresh else "?"
     return sighting.piece if fresh else f"{sighting.piece}'"
-
-
-def _news(knowledge: Knowledge) -> list[str]:
-    lines = [
-        _capture_line(knowledge),
-        _sense_line(knowledge),
-        _move_line(knowledge),
-        _losses_line(knowledge),
-    ]
-    return [*filter(None, lines), _opponent_line(knowledge)]
 
 
 def _capture_line(knowledge: Knowledge) -> str:

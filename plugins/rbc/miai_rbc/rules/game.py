@@ -216,7 +216,7 @@ class RbcState(BoardState):
         move = self.move_of(action)
         self._taken = self._play(move)
         capture = "-" if self._captured is None else square_name(self._captured)
-        self._texts[self._mover].append(f"{move_name(move)}:{move_name(self._taken)}:{capture}")
+        self._texts[1 - self._mover].append(f"{move_name(move)}:{move_name(self._taken)}:{capture}")
         self._senses = True
         self._texts[self._mover].append(capture)
         if self._is_over():

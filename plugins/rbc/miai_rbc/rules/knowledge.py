@@ -10,6 +10,7 @@ import chess
 
 from miai import Observation
 from miai_rbc.kernels.board import NOTHING
+from miai_rbc.rules.dark import seen_event_of
 from miai_rbc.rules.observations import Event, Moved, OpponentMoved, Sensed, event_of
 from miai_rbc.rules.rows import chess_move, piece_at
 
@@ -192,6 +193,29 @@ class Knowledge:
         self.fresh.update(squares)
         for square in squares:
             self.theirs.pop(square, None)
+
+
+class DarkKnowledge(Knowledge):
+    """What a player of dark chess has observed: each view is a sense of all visible squares."""
+
+    def __init__(self, board: chess.Board, player: int) -> None:
+        super().__init__(board, player)
+        self.fresh = set(chess.SQUARES)  # nobody has moved
+
+    def observe(self, observation: Observation) -> Event | None:
+        """Take in an observation and return its event; None for the start."""
+        if observation.actor is None:
+            return None
+        event = seen_event_of(observation, pawns=self.own.board.pawns)
+        if isinstance(observation.data, Mapping):
+            self.result = str(observation.data.get("result", ""))
+        if isinstance(event, Moved):
+            self._moved(event)
+        else:
+            self._opponent_moved(event.captured)
+        self._sensed(event.view.sensed())
+        self.sensed = None
+        return event
 
 
 def _refused_square(event: Moved, *, pawns: int) -> tuple[int, bool] | None:
