@@ -15,6 +15,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import ClassVar
 
 import chess
 import numpy as np
@@ -55,14 +56,13 @@ from miai_rbc.rbc_parameters import (
 )
 from miai_rbc.rules.actions import SENSE_NOTHING, action_of
 from miai_rbc.rules.board_set import BoardSet
-from miai_rbc.rules.game import RbcGame
+from miai_rbc.rules.game import BoardGame, RbcGame
 from miai_rbc.rules.observations import Event, Moved, OpponentMoved
 from miai_rbc.rules.rows import BLACK_CAPTURES
 
 _TURN_SHARE = 1 / 16
 _INCREMENT_SHARE = 0.8  # of what a turn adds to the clock
 _MAX_TURN = 40.0  # seconds
-_SENSE_SHARE = 0.6
 _BELIEF_SHARE = 0.25
 _WEIGHING_SHARE = 0.3
 _LIMIT_SHARE = 0.8  # of the limit of a clock with one for each decision
@@ -92,13 +92,16 @@ def _seconds(clock: ClockReading, share: float) -> float:
 class BeliefAgent(Agent):
     """Keeps all possible boards and its `progress`; subclasses choose senses and moves."""
 
-    game: RbcGame
+    BELIEF: ClassVar[type[RbcBelief]] = RbcBelief
+    SENSE_SHARE: ClassVar[float] = 0.6  # of a turn's time
 
-    def __init__(self, game: RbcGame, parameters: BeliefParameters) -> None:
+    game: BoardGame
+
+    def __init__(self, game: BoardGame, parameters: BeliefParameters) -> None:
         super().__init__(game)
         load_beliefs()
         self.parameters = parameters
-        self._belief, self.progress = RbcBelief(game, 0), Progress()
+        self._belief, self.progress = self.BELIEF(game, 0), Progress()
         self._pending: list[Observation] = []
         self.draw = np.random.default_rng(0)
 
@@ -107,7 +110,7 @@ class BeliefAgent(Agent):
         super().new_game(seed, player=player, log=log)
         self._pending.clear()
         self.draw = np.random.default_rng(seed)
-        self._belief = make_belief(self.game, player, self.parameters, seed=seed)
+        self._belief = make_belief(self.game, player, self.parameters, seed=seed, kind=self.BELIEF)
         self.progress = Progress()
 
     def observe(self, observation: Observation) -> None:
@@ -153,7 +156,8 @@ class BeliefAgent(Agent):
             self._belief.patience, self._belief.limit = None, limit
         belief = self.belief
         # The fewer boards are possible, the less there is to find out.
-        part = _SENSE_SHARE * min(1.0, len(belief) / _FEW) if senses else 1 - _SENSE_SHARE
+        share = self.SENSE_SHARE
+        part = share * min(1.0, len(belief) / _FEW) if senses else 1 - share
         deadline = now + _seconds(clock, part) if timed else None
         statistics: dict[str, Json] = {"boards": len(belief)}
         if belief.limit != limit:
@@ -166,7 +170,7 @@ class BeliefAgent(Agent):
             obvious = self.obvious_sense()
             action = self.sense(deadline, statistics) if obvious is None else obvious
         else:
-            choice = self.move(belief.boards.requests(), deadline)
+            choice = self.move(self.requests(), deadline)
             statistics |= {
                 "why": choice.why,
                 "candidates": choice.candidates,
@@ -183,9 +187,13 @@ class BeliefAgent(Agent):
         if not stop():
             self.belief  # noqa: B018 - reading it updates it
 
-    @abstractmethod
+    def requests(self) -> list[int]:
+        """Return the moves that can be requested, without `NOTHING`."""
+        return self.belief.boards.requests()
+
     def sense(self, deadline: float | None, statistics: dict[str, Json]) -> int:
         """Return the square to sense; facts for the record go into `statistics`."""
+        raise NotImplementedError("the game has no senses")
 
     @abstractmethod
     def move(self, requests: list[int], deadline: float | None) -> Choice:
@@ -202,7 +210,7 @@ class SamplingAgent(BeliefAgent):
     parameters: SamplingParameters
     move_settings: MoveSettings
 
-    def __init__(self, game: RbcGame, parameters: SamplingParameters) -> None:
+    def __init__(self, game: BoardGame, parameters: SamplingParameters) -> None:
         engine = "miai_rbc.engines.kernel:KernelEngine"
         embedded = isinstance(parameters.engine, EmbeddedEngine)
         with FAMILY.compiling_beside(ANALYSIS, engine) if embedded else nullcontext():
