@@ -7,15 +7,18 @@ import re
 from collections import Counter
 from typing import Any, cast
 
+import chess
 import pytest
+from tests.rbc.test_rbc_renderer import cells_of
 from tests.seeds import seed_of_test
 
 import miai
-from miai import Game
+from miai import Game, PlayerView
+from miai.api import renderer_for
 from miai.information import EnumeratedBelief
 from miai.testing import check_game
 from miai_rbc.belief.dark import DarkBelief
-from miai_rbc.rules.dark import DarkGame, DarkState
+from miai_rbc.rules.dark import DarkGame, DarkState, view_of
 
 PROMOTIONS = "4k3/PPP5/8/8/8/8/5ppp/4K3 w - - 0 1"
 ENDGAME = "8/2p1k3/1p6/4p3/P7/3PK3/4P3/8 w - - 0 1"
@@ -139,3 +142,30 @@ def test_a_limit_loses_no_board() -> None:
     assert part.stashed
     assert {row.tobytes() for row in part.boards.rows} < {r.tobytes() for r in whole.boards.rows}
     assert state in whole
+
+
+# -- pictures --------------------------------------------------------------------------------------
+
+
+def test_what_is_shown_as_certain_is_true_and_all_that_is_visible_is_shown() -> None:
+    state, rng, fogged = dark().new_initial_state(), random.Random(seed_of_test()), 0
+    views, renderer = (
+        [PlayerView(state.game, player) for player in (0, 1)],
+        renderer_for(state.game),
+    )
+    while not state.is_terminal():
+        board = state.board()
+        for view in views:
+            view.observe(state.observation(view.player))
+            window = view_of(state.boards.rows[0], view.player).window
+            theirs = board.occupied_co[view.player == 1]
+            for square, cell in cells_of(renderer.render(view)).items():
+                true = (
+                    "x" if cell == "x" and theirs >> square & 1 else board.piece_at(square) or "."
+                )
+                uncertain = cell == "?" or cell[1:] == "'"
+                assert uncertain or cell == str(true), (board.fen(), chess.square_name(square))
+                assert not (uncertain and window >> square & 1)
+                fogged += uncertain
+        state.apply_action(rng.choice(state.legal_actions()))
+    assert fogged > 500

@@ -212,7 +212,13 @@ class DarkKnowledge(Knowledge):
         if isinstance(event, Moved):
             self._moved(event)
         else:
-            self._opponent_moved(event.captured)
+            lost, move = event.captured, 0 if self.moved is None else self.moved.taken
+            leapt = move >> 6 & 63 == lost and abs((move & 63) - lost) == 16
+            pawns = self.own.board.pawns
+            self._opponent_moved(lost)
+            if lost is not None and leapt and pawns >> lost & 1:
+                self.theirs.pop(lost, None)  # perhaps captured en passant: nobody may be there
+                self.fresh.discard(lost)
         self._sensed(event.view.sensed())
         self.sensed = None
         return event
