@@ -22,6 +22,7 @@ GAMES = game_names()
 SHORT = {
     "go": {"board_size": "3", "max_moves": "16"},
     "rbc": {"full_turn_limit": "3"},
+    "dark-chess": {"full_turn_limit": "3"},
     "mini_rbc": {"max_turns": "4"},
     "pig": {"goal": "8", "turns": "2"},
 }

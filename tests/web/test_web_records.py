@@ -44,6 +44,7 @@ def files() -> dict[str, bytes]:
         "game.pgn": PGN,
         "game.json": record_format("reconchess", "rbc").write(rbc).encode(),
         "game.jsonl": rbc.to_json_lines().encode(),
+        "dark.jsonl": played("dark-chess", "random", limit=12).to_json_lines().encode(),
         "cards.jsonl": played("kuhn_poker", "random").to_json_lines().encode(),
     }
 
@@ -329,14 +330,18 @@ def test_the_earlier_moves_survive_a_restart(tmp_path: Path) -> None:
             assert events.until(is_turn)["moves"] == ["C3", "B4", "D2"]
 
 
+@pytest.mark.parametrize(
+    ("file", "name", "agent"),
+    [("game.jsonl", "rbc", "rbc-random"), ("dark.jsonl", "dark-chess", "random")],
+)
 def test_a_player_of_a_hidden_game_is_told_only_what_it_observed(
-    browser: Browser, files: dict[str, bytes]
+    browser: Browser, files: dict[str, bytes], file: str, name: str, agent: str
 ) -> None:
-    record = read_record(files["game.jsonl"].decode())
-    address = opened(browser, "game.jsonl", files["game.jsonl"])
+    record = read_record(files[file].decode())
+    address = opened(browser, file, files[file])
     assert "told what it observed" in browser.ask(f"{address}/play?ply=4").text
-    table = play_on(browser, address, 4, players__0__agent="me", players__1__agent="rbc-random")
-    game = miai.load_game("rbc")
+    table = play_on(browser, address, 4, players__0__agent="me", players__1__agent=agent)
+    game = miai.load_game(name)
     view = view_of(game, 0, [move.action for move in record.moves[:4]])
     from miai.api import renderer_for
 
