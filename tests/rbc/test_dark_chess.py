@@ -21,6 +21,7 @@ from miai_rbc.belief.dark import DarkBelief
 from miai_rbc.rules.dark import DarkGame, DarkState, view_of
 
 PROMOTIONS = "4k3/PPP5/8/8/8/8/5ppp/4K3 w - - 0 1"
+BLOCKED = "4k3/8/8/3n4/8/8/PPPPPPPP/4K3 b - - 0 1"
 ENDGAME = "8/2p1k3/1p6/4p3/P7/3PK3/4P3/8 w - - 0 1"
 EN_PASSANT = "4k3/pppp4/8/4P1P1/1p1p4/8/4PPPP/R3K2R w KQ - 0 1"
 
@@ -96,6 +97,11 @@ def test_random_games_are_those_of_openspiel(fen: str | None, games: int) -> Non
     assert ends["king captured"] > games // 2
 
 
+def test_a_player_without_a_move_draws() -> None:
+    game = dark(fen="8/8/8/8/8/5p1p/4pPpp/4K1nk b - - 0 1")
+    assert play_both(game, random.Random()) == "no move"
+
+
 # -- beliefs ---------------------------------------------------------------------------------------
 
 
@@ -104,12 +110,13 @@ def exact(game: Game, player: int) -> DarkBelief:
     return DarkBelief(game, player, limit=20_000)
 
 
-@pytest.mark.parametrize("fen", [ENDGAME, PROMOTIONS, EN_PASSANT])
+@pytest.mark.parametrize("fen", [ENDGAME, PROMOTIONS, EN_PASSANT, BLOCKED])
 @pytest.mark.parametrize("largest", [40, pytest.param(1500, marks=pytest.mark.slow)])
 def test_a_belief_is_the_enumerated_one(fen: str, largest: int) -> None:
     """Enumeration compares whole observations, and knows nothing of what a view rules out."""
-    rng, game, most = random.Random(seed_of_test()), dark(fen=fen), 0
-    for _ in range(4):
+    rng, most = random.Random(seed_of_test()), 0
+    for start in 2 * [fen, chess.Board(fen).mirror().fen()]:
+        game = dark(fen=start)
         state = game.new_initial_state()
         pairs = [(exact(game, player), EnumeratedBelief(game, player)) for player in (0, 1)]
         while not state.is_terminal() and max(len(belief) for belief, _ in pairs) <= largest:
