@@ -331,6 +331,7 @@ def sent(
     draws = iter(chance)
     patch.setattr("miai.playing.match._draw", lambda outcomes, rng: next(draws))
     patch.setattr(secrets, "token_hex", lambda size: "0123456789ab")
+    answered: dict[int, int] = {}  # the frame that each seat answered last
     asked: list[bytes] = []
     asked_public: set[bytes] = set()  # the opponent may have tried in vain more often
     with running(folder) as port:
@@ -347,10 +348,13 @@ def sent(
                 for actor, action in steps:
                     browser, events = (own, seen) if actor == seat else (other, theirs)
                     news = events.until(
-                        lambda n, action=action: (
-                            is_turn(n) and action in [m["action"] for m in n["frame"]["moves"]]
+                        lambda n, action=action, actor=actor: (
+                            is_turn(n)
+                            and n["frame"]["number"] > answered.get(actor, -1)
+                            and action in [m["action"] for m in n["frame"]["moves"]]
                         )
                     )
+                    answered[actor] = news["frame"]["number"]
                     paths = [f"{table}/{path}" for path in ("estimate", "analysis")]
                     if browser is own:
                         asked += [own.ask(path).body for path in paths]
