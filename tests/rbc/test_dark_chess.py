@@ -176,3 +176,15 @@ def test_what_is_shown_as_certain_is_true_and_all_that_is_visible_is_shown() -> 
                 fogged += uncertain
         state.apply_action(rng.choice(state.legal_actions()))
     assert fogged > 500
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_the_baseline_beats_random_moves(seat: int) -> None:
+    game = dark()
+    agents = [miai.make_agent("dark-minimax", game, samples=10, depth=1)]
+    agents.insert(1 - seat, miai.make_agent("random", game))
+    record = miai.play(game, agents, seed=1)
+    assert record.returns[seat] == 1, record.detail
+    assert record.detail.endswith("king captured")
+    own = [move.statistics for move in record.moves if move.actor == seat]
+    assert all(statistics["boards"] and "rebuilt" not in statistics for statistics in own)
