@@ -200,10 +200,12 @@ def stated_policy(agent: Agent) -> dict[int, float] | None:
 
     Raises `AgentProtocolError` as `checked_policy`, and if it states two when asked twice.
     """
-    policy, again = agent.policy(), agent.policy()
+    legal = agent.view.legal_actions
+    stated = [agent.policy() for _ in range(2)]
+    policy, again = (None if each is None else checked_policy(each, legal) for each in stated)
     if policy != again:
         raise AgentProtocolError(f"policy: two at one view, {policy} and then {again}")
-    return None if policy is None else checked_policy(policy, agent.view.legal_actions)
+    return policy
 
 
 def checked_policy(

@@ -16,6 +16,7 @@ import pytest
 from open_spiel.python.algorithms import cfr
 from scipy.optimize import linprog
 from tests.equilibria.test_tree import KUHN, Peer, load
+from tests.framework.histories import seen_by
 from typer.testing import CliRunner
 
 from miai import Agent, Game
@@ -180,7 +181,7 @@ def test_the_agent_plays_what_the_command_solved(tmp_path: Path) -> None:
 
     def stated(at: InformationSet) -> Any:
         agent.new_game(0, player=at.player)
-        for observation in tree.observations_at(at.number):
+        for observation in seen_by(tree.game, at.player, at.history):
             agent.observe(observation)
         return agent.policy()
 
@@ -193,8 +194,10 @@ def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     path, solver = tmp_path / SOLUTION, Solver(KUHN, "cfr")
     solver.advance(1)
     solver.save(path)
-    with pytest.raises(WeightsError, match=r"is for \('kuhn_poker', 1, .*, not for \('goofspiel'"):
+    with pytest.raises(WeightsError, match=r"is for kuhn_poker \(version 1, .*, not for goofspiel"):
         make_agent("solved", load("goofspiel"), file=str(path))
+    refused = CliRunner().invoke(build_app(), ["solve", "kuhn_poker", "--out", str(path)])
+    assert "solution.safetensors: cannot be written" in str(refused.exception)
     with pytest.raises(WeightsError, match="was made by cfr on the tree"):
         Solver(KUHN, "cfr+").load(path)
     header, (tensors, _) = SolutionHeader.read(path), read_tensors(path)

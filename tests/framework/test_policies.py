@@ -31,7 +31,7 @@ KUHN = miai.load_game("kuhn_poker")
     [
         ([{0: 0.5, 1: 0.4}], "the probabilities sum to 0.9, not to 1"),
         ([{0: 0.5, 1: 0.5 + 2e-6}], "sum to 1.000002"),
-        ([{0: math.nan, 1: 1.0}], "action 0 has probability nan"),
+        ([{0: math.nan, 1: 1.0}, {0: float("nan"), 1: 1.0}], "action 0 has probability nan"),
         ([{0: 1.5, 1: -0.5}], "action 0 has probability 1.5"),
         ([{0: 0.5, 7: 0.5}], "action 7 is not legal here"),
         ([{0: "1"}], "0: '1' is not an action and its chance"),

@@ -42,7 +42,7 @@ def solve(
     converged as a table and a plot.
     """
     from miai.api import load_game
-    from miai.files import locked
+    from miai.files import locked, writing
     from miai.plugins.extras import missing_extra
     from miai.progress import make_progress, show_activity
 
@@ -58,7 +58,8 @@ def solve(
     sizes = f"{tree.histories:,} histories, {len(tree):,} information sets, {tree.slots:,} actions"
     print(f"{game.info.title}: {sizes}")
     folder = out or Path("runs") / f"{game.info.name.replace(':', '-')}-{algorithm}"
-    folder.mkdir(parents=True, exist_ok=True)
+    with writing(folder, ConfigError, remedy="name another folder with --out"):
+        folder.mkdir(parents=True, exist_ok=True)
     busy = ConfigError(f"--out {folder}: another process works there; wait, or name another folder")
     with locked(folder / ".lock", busy):
         solver = Solver(tree, algorithm)

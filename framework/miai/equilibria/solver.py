@@ -68,7 +68,8 @@ class SolutionHeader(FileHeader):
         """
         header, tensors = cls.read_all(path)
         if header.game != (wanted := identity_of(game)):
-            raise WeightsError(f"{path}: is for {header.game}, not for {wanted}; solve this game")
+            made, here = ("{} (version {}, {})".format(*game) for game in (header.game, wanted))
+            raise WeightsError(f"{path}: is for {made}, not for {here}; solve this game")
         sets, slots = np.size(tensors.get("keys", 0)) // 2, np.size(tensors.get("actions", 0))
         shapes = {"keys": (sets, 2), "starts": (sets + 1,), "actions": (slots,)}
         shapes["tables"] = (3, slots)

@@ -107,19 +107,6 @@ class Tree:
             total.update(values.tobytes())
         return total.hexdigest()
 
-    def information_set(self, number: int) -> InformationSet:
-        """Return an information set by its number."""
-        return self.information_sets[number]
-
-    def observations_at(self, number: int) -> list[Observation]:
-        """Return what the player of an information set has observed, oldest first."""
-        at, state = self.information_sets[number], self.game.new_initial_state()
-        observations = [state.observation(at.player)]
-        for action in at.history:
-            state.apply_unchecked(action)
-            observations.append(state.observation(at.player))
-        return [observation for observation in observations if observation is not None]
-
     def uniform(self) -> Policy:
         """Return the policy that plays uniformly at random."""
         counts = np.diff(self.form.starts)
@@ -216,10 +203,11 @@ def extract(
     """
     info = game.info
     if info.num_players != 2 or info.utility_sum is None:
-        fault = "no constant sum of returns" if info.num_players == 2 else "not two players"
+        counted = "1 player" if info.num_players == 1 else f"{info.num_players} players"
+        fault = "no constant sum of returns" if info.num_players == 2 else counted
         raise UnsuitableGameError(
-            f"{info.title}: has {info.num_players} players and {fault}; exploitability and "
-            "equilibria are computed for two, of whom one wins what the other loses"
+            f"{info.title}: has {fault}; exploitability and equilibria are computed for two "
+            "players, of whom one wins what the other loses"
         )
     estimate = estimated_histories(game)
     if estimate > _CERTAIN * max_histories:
@@ -250,7 +238,7 @@ def estimated_histories(game: Game) -> float:
 
 def _too_large(game: Game, limit: int, estimate: float, reached: str) -> UnsuitableGameError:
     return UnsuitableGameError(
-        f"{game.info.title}: its tree has about {estimate:.1e} histories or more by an estimate "
+        f"{game.info.title}: its tree has about {estimate:.2g} histories or more by an estimate "
         f"from {_PROBES} random games, and the limit is {limit:,}; {reached}. Choose smaller "
         "parameters of the game or a higher limit"
     )
