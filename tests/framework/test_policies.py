@@ -58,10 +58,8 @@ def test_a_wrong_policy_is_a_forfeit_that_says_what_is_wrong(
 
 
 def test_policies_are_recorded_across_processes_and_files() -> None:
-    names: list[tuple[str, Any]] = [
-        ("ismcts", {"simulations": 9, "temperature": 1}),
-        ("random", {}),
-    ]
+    search: dict[str, Any] = {"simulations": 9, "temperature": 1}
+    names = [("ismcts", search), ("random", {})]
     seats = [AgentProcess("kuhn_poker", {}, *each, name=each[0]) for each in names]
     try:
         there = play_game(KUHN, seats, seed=3, record_policies=True)
@@ -113,11 +111,7 @@ def test_a_policy_depends_on_the_view_and_not_on_earlier_thinking() -> None:
 
 
 @pytest.mark.parametrize(
-    ("game", "name", "temperature"),
-    [
-        ("kuhn_poker", "ismcts", 1.0),
-        ("tic_tac_toe", "mcts", 0.2),
-    ],
+    ("game", "name", "temperature"), [("kuhn_poker", "ismcts", 1.0), ("tic_tac_toe", "mcts", 0.2)]
 )
 def test_searches_draw_from_what_they_state(game: str, name: str, temperature: float) -> None:
     def make(game: miai.Game) -> Agent:
