@@ -10,7 +10,6 @@ import pyspiel
 import pytest
 from open_spiel.python.algorithms.exploitability import nash_conv
 from open_spiel.python.policy import Policy as OpenSpielPolicy
-from tests.framework.histories import seen_by
 from tests.framework.tree_games import Choice, End, TreeGame, TreeState
 from tests.seeds import seed_of_test
 
@@ -20,7 +19,6 @@ from miai.equilibria import best_response, expected_values, exploitability, extr
 from miai.equilibria.solver import averaged
 from miai.equilibria.tree import InformationSet, Policy, Tree
 from miai.errors import AgentProtocolError, UnsuitableGameError
-from miai_classics.kuhn_poker import BET, PASS
 from miai_openspiel.catalogue import parameters_of
 from miai_openspiel.games import PREFIX, OpenSpielGame
 
@@ -92,28 +90,11 @@ def test_exploitability_is_open_spiels(name: str, parameters: Mapping[str, Any])
         assert measured.nash_conv == pytest.approx(found.nash_conv, abs=1e-9)
         gains = np.subtract(measured.best_responses, measured.values)
         assert gains == pytest.approx(found.player_improvements, abs=1e-9)
-
-
-def honest(at: InformationSet) -> Mapping[int, float]:
-    """Bet and call with a king, and never else."""
-    king = seen_by(KUHN.game, at.player, at.history)[0].data == {"card": "K"}
-    return {BET if king else PASS: 1.0}
+        value, response = best_response(tree, policy, 1)
+        assert expected_values(tree, response)[1] == pytest.approx(value)
 
 
 KUHN = extract(load("kuhn_poker"))
-
-
-def test_a_player_who_never_bluffs_by_hand() -> None:
-    measured = exploitability(KUHN, policy := KUHN.policy_from(honest))
-    # With king, queen, jack the first player wins 1, 0 and -1 on average. Its best response passes
-    # a queen, and bets a jack, which a queen folds: 1, 0 and -1/2. The second player's bets after
-    # every pass, and folds to every bet: 1 in the two thirds without a king, else -1.
-    assert measured.values == pytest.approx((0, 0))
-    assert measured.best_responses == pytest.approx((1 / 6, 1 / 3))
-    assert measured.nash_conv == pytest.approx(1 / 2)
-    assert measured.exploitability == pytest.approx(1 / 4)
-    value, response = best_response(KUHN, policy, 1)
-    assert expected_values(KUHN, response)[1] == pytest.approx(value)
 
 
 def test_constant_sum_and_a_player_without_decisions() -> None:
@@ -123,9 +104,7 @@ def test_constant_sum_and_a_player_without_decisions() -> None:
 
 
 def test_what_is_no_policy_is_refused() -> None:
-    with pytest.raises(
-        AgentProtocolError, match=r"sum to 0.9, .* player 0 after the actions"
-    ):
+    with pytest.raises(AgentProtocolError, match=r"sum to 0.9, .* player 0 after the actions"):
         KUHN.policy_from(lambda at: {0: 0.9})
     rounded = KUHN.policy_from(lambda at: {0: 0.5, 1: 0.5 + 5e-7})
     assert rounded[:2].sum() == pytest.approx(1.0, abs=1e-15)
