@@ -15,7 +15,7 @@ import math
 import random
 import time
 from abc import abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -217,17 +217,14 @@ class Simulator:
             nodes[self.searcher] = nodes[self.searcher].child(taken)
             return
         for observer, node in nodes.items():
-            observed = observation_key(world, observer)
+            observed = world.observation(observer)
             # Who notices nothing stays where it is: its tree must not tell actions apart.
             if observed is not None:
-                nodes[observer] = node.child(observed)
+                nodes[observer] = node.child(observation_key(observed))
 
 
-def observation_key(world: State, observer: int) -> Hashable:
-    """Return a player's observation of the last action as a key, or None."""
-    observation = world.observation(observer)
-    if observation is None:
-        return None
+def observation_key(observation: Observation) -> Hashable:
+    """Return an observation as a key; equal where only the containers of its data differ."""
     data = observation.data
     text = None if data is None else dumps(to_plain(data, what="the data of an observation"))
     return (observation.actor, observation.action, tuple(observation.actions), text)
@@ -321,12 +318,20 @@ class WorldsAgent(ThinkingAgent):
         )
 
     def _new_belief(self, player: int) -> BeliefState[State]:
-        parameters = self.parameters
-        component = registry().get(BELIEF, parameters.belief, game=self.game.info.name)
-        belief: BeliefState[State] = component.build(
-            self.game, player, values=parameters.belief_parameters
-        )
-        return belief
+        values = self.parameters.belief_parameters
+        return make_belief(self.parameters.belief, self.game, player, values)
+
+
+def make_belief(
+    name: str, game: Game, player: int, values: Mapping[str, Any]
+) -> BeliefState[State]:
+    """Return the belief of that name, of a player who has observed nothing yet.
+
+    Raises `PluginError` if the name or a parameter is wrong.
+    """
+    component = registry().get(BELIEF, name, game=game.info.name)
+    belief: BeliefState[State] = component.build(game, player, values=values)
+    return belief
 
 
 class Ismcts(WorldsAgent):
@@ -352,7 +357,7 @@ class Ismcts(WorldsAgent):
         root = simulator.root
         if (part := root.parts.get(self.view.player)) is not None:
             policy = dict(zip(legal, part.strategy(legal), strict=True))
-            return policy, {"simulations": done, **_mean_utility(part.value())}
+            return policy, {"simulations": done, **mean_utility(part.value())}
         edges = root.edges
         # The first of those that were visited most.
         best = max(legal, key=lambda action: edges[action].visits if action in edges else -1)
@@ -360,7 +365,7 @@ class Ismcts(WorldsAgent):
         if self.parameters.temperature > 0:
             visits = {action: edges[action].visits for action in legal if action in edges}
             policy = visit_policy(visits, self.parameters.temperature)
-        return policy, {"simulations": done, **_mean_utility(edges[best].mean)}
+        return policy, {"simulations": done, **mean_utility(edges[best].mean)}
 
 
 class Pimc(WorldsAgent):
@@ -409,14 +414,15 @@ class Pimc(WorldsAgent):
         if strategies:
             means = [sum(column) / len(strategies) for column in zip(*strategies, strict=True)]
             policy = dict(zip(legal, means, strict=True))
-            return policy, {"simulations": done, "worlds": worlds, **_mean_utility(value)}
+            return policy, {"simulations": done, "worlds": worlds, **mean_utility(value)}
         actions = [action for action in legal if visits[action]]
         best = max(actions, key=lambda action: totals[action] / visits[action])
         mean = totals[best] / visits[best]
-        return {best: 1.0}, {"simulations": done, "worlds": worlds, **_mean_utility(mean)}
+        return {best: 1.0}, {"simulations": done, "worlds": worlds, **mean_utility(mean)}
 
 
-def _mean_utility(mean: float) -> dict[str, Json]:
+def mean_utility(mean: float) -> dict[str, Json]:
+    """Return an expected utility as statistics."""
     return Evaluation(round(mean, 6), ValueUnit.EXPECTED_UTILITY).statistics()
 
 

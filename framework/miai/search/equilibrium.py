@@ -1,0 +1,304 @@
+"""The agent `equilibrium`: a search whose play is hard to exploit, in games that hide information.
+
+A game that fits into its tree is solved from its start; the strategies are kept from one decision
+to the next, so that all are parts of one approximate equilibrium. In a larger game, each decision
+solves a subgame that begins with worlds of the player's belief (knowledge-limited subgame solving;
+Zhang, Sandholm 2021), on a tree that grows where play leads (Zhang, Sandholm 2025, arXiv
+2506.01242). The rest is in `growing_tree`.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from pydantic import model_validator
+
+from miai.agent import Agent, Decision
+from miai.clock import ClockReading
+from miai.errors import BeliefTooLargeError
+from miai.game import Game, Observation, State
+from miai.information import BeliefState, EnumeratedBelief, Worlds, world_weights
+from miai.parameters import Parameters, parameter
+from miai.plain import Json
+from miai.search.evaluators import evaluation_in_place, make_evaluator
+from miai.search.growing_tree import GrowingTree, RootWorld, Sequences, complete_tree
+from miai.search.protocol import Seedable, deadline_after, require_two_player_constant_sum
+from miai.search.worlds import make_belief, mean_utility
+from miai.seeds import derive_seed
+
+_DRAWS = 64  # random numbers for one path down a tree
+import os
+_STEP = int(os.environ.get("STEP","20000"))
+_WORK = 200_000  # nodes that are updated between two looks at the time, about
+_NEAR = 300  # positions up to a first decision before which a tree begins at the game's start
+
+
+class EquilibriumParameters(Parameters):
+    """Parameters of `Equilibrium`."""
+
+    iterations: int = parameter(
+        1000, ge=0, unit="iterations", help="Iterations per move; 0: no limit, then give seconds"
+    )
+    seconds: float | None = parameter(
+        None, gt=0, unit="seconds", help="Time limit per move beside iterations; not reproducible"
+    )
+    nodes: int = parameter(
+        20_000,
+        ge=100,
+        unit="nodes",
+        help="Maximum size of a tree; a game that fits is unrolled beforehand",
+    )
+    worlds: int = parameter(
+        300, ge=1, unit="worlds", help="Maximum number of worlds at the root of a subgame"
+    )
+    exploration: float = parameter(
+        0.7, ge=0, unit="half the range of utilities", help="Weight of exploration"
+    )
+    evaluator: str = parameter("random-rollout", component="evaluator", help="Evaluator of leaves")
+    evaluator_parameters: dict[str, Any] = parameter({}, help="Parameters of the evaluator")
+    belief: str = parameter(
+        "enumerated", component="belief", help="Belief from which worlds are drawn"
+    )
+    belief_parameters: dict[str, Any] = parameter({}, help="Parameters of the belief")
+
+    @model_validator(mode="after")
+    def _check_budget(self) -> Self:
+        if self.iterations == 0 and self.seconds is None:
+            raise ValueError("iterations = 0 needs a budget in seconds")
+        return self
+
+
+class Equilibrium(Agent):
+    """Plays approximate equilibria of two-player games of constant sum.
+
+    What it does is a function of the seed and its observations: a decision for which it was not
+    asked is thought through when the next observation comes, unless only time limits it.
+
+    Raises `UnsuitableGameError` for other games.
+    """
+
+    def __init__(self, game: Game, parameters: EquilibriumParameters | None = None) -> None:
+        super().__init__(game)
+        require_two_player_constant_sum(game, search="equilibrium")
+        self.parameters = parameters = parameters or EquilibriumParameters()
+        self._evaluator = make_evaluator(
+            parameters.evaluator, game, parameters.evaluator_parameters, search="equilibrium"
+        )
+        self._evaluate = evaluation_in_place(self._evaluator)
+        half = (game.info.max_utility - game.info.min_utility) / 2
+        self._exploration = parameters.exploration * half
+        self._numbers = Sequences()
+        self._whole = complete_tree(game, self._numbers, parameters.nodes)
+        self.policy_is_fixed = self._whole is not None
+        self._begin(0, 0)
+        _compile(self._whole or GrowingTree(self._numbers))
+
+    def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
+        """Begin a game without strategies."""
+        super().new_game(seed, player=player, log=log)
+        self._begin(seed, player)
+
+    def _begin(self, seed: int, player: int) -> None:
+        self._tree = self._whole
+        if self._whole is not None:
+            self._whole.forget()
+        else:
+            self._numbers = Sequences()
+        self._sequence = self._numbers.start(player)
+        self._policy: dict[int, float] | None = None
+        self._statistics: dict[str, Json] = {}
+        self._stated: dict[tuple[int, str], list[float]] = {}
+        self._draws = np.random.default_rng(derive_seed(seed, "equilibrium"))
+        if isinstance(self._evaluator, Seedable):
+            self._evaluator.seed(derive_seed(seed, "evaluator"))
+        self._belief = self._new_belief(player)
+
+    def _new_belief(self, player: int) -> BeliefState[State]:
+        values = self.parameters.belief_parameters
+        belief = make_belief(self.parameters.belief, self.game, player, values)
+        if isinstance(belief, EnumeratedBelief) and belief.policy is None:
+            belief.policy = self._policy_in
+        return belief
+
+    def observe(self, observation: Observation) -> None:
+        """Follow the game."""
+        if self.view.legal_actions and self._policy is None and self.parameters.iterations:
+            self._think(math.inf)
+        super().observe(observation)
+        self._sequence = self._numbers.extended(self._sequence, observation)
+        self._policy = None
+        if self._whole is None:
+            self._keep_policies()
+            self._belief.observe(observation)
+
+    def act(self, clock: ClockReading) -> Decision:
+        """Return an action drawn from the policy, found within what the clock allots."""
+        if self._policy is None:
+            self._think(deadline_after(clock.allotment(), self.parameters.seconds))
+        policy = self.policy()
+        action = self.rng.choices(list(policy), list(policy.values()))[0]
+        return Decision(action, statistics=self._statistics)
+
+    def policy(self) -> Mapping[int, float]:
+        """Return the mean strategy at the current view; uniform if the belief is lost."""
+        if self._policy is None:
+            self._think(deadline_after(self.parameters.seconds))
+        assert self._policy is not None
+        return self._policy
+
+    # -- thinking -----------------------------------------------------------------------------
+
+    def _think(self, ends: float) -> None:
+        """Set the policy of the current view, by a deadline on the monotonic clock."""
+        legal, player = self.view.legal_actions, self.view.player
+        if self._whole is None and not len(self._belief):  # a sampled one that was lost
+            self._policy = dict.fromkeys(legal, 1 / len(legal))
+            self._tree, self._statistics = None, {"belief": 0}
+            return
+        if (tree := self._tree) is None or not tree.is_complete():
+            tree = self._tree = self._rooted(ends)
+        self._improve(tree, ends)
+        self._policy, value = tree.solution(player, self._sequence)
+        self._statistics = {
+            "iterations": tree.iterations,
+            "nodes": tree.nodes,
+            "worlds": tree.worlds,
+            "strategy": [[action, round(p, 4)] for action, p in self._policy.items()],
+            **mean_utility(value + (self.game.info.utility_sum or 0.0) / 2),
+        }
+
+    def _improve(self, tree: GrowingTree, ends: float) -> None:
+        """Let a tree grow, and run the iterations of one decision."""
+        left, growing, turn = self.parameters.iterations or math.inf, not tree.is_complete(), 0
+        while left > 0:
+            work = _WORK
+            if growing and tree.nodes < self.parameters.nodes:
+                draws, work, turn = self._draws.random(_DRAWS), _STEP, turn + 1
+                growing = tree.grow(draws, turn % 2, self._exploration)
+            count = int(min(left, 1 + work // tree.nodes))
+            tree.iterate(count)
+            left -= count
+            if time.monotonic() >= ends:
+                break
+
+    def _rooted(self, ends: float) -> GrowingTree:
+        """Return a tree for the current decision, from the start of the game if that is near."""
+        me = self.view.player
+        if self._tree is None and getattr(self._belief, "generated", math.inf) <= _NEAR:
+            tree = GrowingTree(self._numbers, self._evaluate)
+            tree.begin(self.game.new_initial_state(), until=me, limit=self.parameters.nodes)
+            if (me, self._sequence) in tree.index:
+                return tree
+        tree = GrowingTree(self._numbers, self._evaluate)
+        tree.begin_subgame(list(self._roots(ends)), 1 - me)
+        return tree
+
+    def _roots(self, ends: float) -> Iterator[RootWorld]:
+        """Yield worlds of the belief, then those that only the opponent considers possible.
+
+        The first are drawn by their weights without replacement (Efraimidis, Spirakis 2006). The
+        second make the subgame one of order 2 (Zhang, Sandholm 2021); they are exact beliefs of the
+        opponent, and are left out once one of these has too many worlds or time runs.
+        """
+        me, opponent, limit = self.view.player, 1 - self.view.player, self.parameters.worlds
+        now = time.monotonic()
+        worlds, weights = list(self._belief), np.array(world_weights(self._belief))
+        keys = np.log(self._draws.random(len(worlds))) / np.maximum(weights, 1e-300)
+        drawn = {worlds[n].key(): n for n in np.argsort(-keys)[:limit].tolist()}
+        mine = next(iter(worlds)).information_state_string(me)
+        texts = {key: worlds[n].information_state_string(opponent) for key, n in drawn.items()}
+        alternatives, start = ({} if os.environ.get("NOALT") else self._alternatives()), self._numbers.start
+        considered: dict[str, Worlds] = {}
+        for key, text in texts.items():
+            if time.monotonic() - now > (ends - now) / 4 or limit <= len(drawn):
+                break
+            if text not in considered:
+                considered[text] = theirs = self._considered(worlds[drawn[key]])
+                limit -= len(theirs)
+                if not theirs:
+                    break
+        for key, text in texts.items():
+            world, belief = worlds[drawn[key]], float(weights[drawn[key]])
+            theirs = considered.get(text, {})
+            share = theirs[key][1] if theirs else belief
+            both = self._ordered(self._sequence, start(opponent, text))
+            yield RootWorld(world, both, belief, share, alternatives.get(text))
+        for text, theirs in considered.items():
+            for key, (world, share) in theirs.items():
+                if key not in drawn:
+                    known = world.information_state_string(me)
+                    own = self._sequence if known == mine else start(me, known)
+                    both = self._ordered(own, start(opponent, text))
+                    yield RootWorld(world, both, 0.0, share, alternatives.get(text))
+
+    def _ordered(self, own: int, other: int) -> tuple[int, int]:
+        """Return what both players have observed, in their order."""
+        return (own, other) if self.view.player == 0 else (other, own)
+
+    def _considered(self, world: State) -> Worlds:
+        """Return the opponent's belief in a world, by chance and our policy; empty if too large.
+
+        It is empty, too, where we do not act in all of its worlds.
+        """
+        me, opponent = self.view.player, 1 - self.view.player
+        limit = self.parameters.worlds
+        belief = EnumeratedBelief(self.game, opponent, limit=limit, policy=self._policy_in)
+        state = self.game.new_initial_state()
+        try:
+            for action in (None, *world.history()):
+                if action is not None:
+                    state.apply_unchecked(action)
+                if (observation := state.observation(opponent)) is not None:
+                    belief.observe(observation)
+        except BeliefTooLargeError:
+            return {}
+        theirs = {s.key(): (s, w) for s, w in zip(belief, belief.weights, strict=True)}
+        complete = world.key() in theirs and all(me in s.acting_players() for s in belief)
+        return theirs if complete else {}
+
+    # -- what the last decision leaves ----------------------------------------------------------
+
+    def _alternatives(self) -> dict[str, float]:
+        """Return what the opponent can have by the last tree, by what it knows in our worlds.
+
+        These are values of best responses to our policy (Burch, Johanson, Bowling 2014).
+        """
+        before, me, opponent = self._tree, self.view.player, 1 - self.view.player
+        if before is None:
+            return {}
+        values = before.response_values(opponent)
+        here = np.flatnonzero(before.sequences[: before.nodes, me] == self._sequence)
+        alternatives = {}
+        for node in here.tolist():
+            state, number = before.states[node], int(before.sequences[node, opponent])
+            if state is not None and me in state.acting_players() and number in values:
+                alternatives[state.information_state_string(opponent)] = values[number]
+        return alternatives
+
+    def _keep_policies(self) -> None:
+        """Keep the policies of our last decision, and of the opponent until our next one.
+
+        The beliefs of both players are weighted by them.
+        """
+        if self._tree is not None and not self._tree.is_complete():
+            self._stated.update(self._tree.near_policies(self.view.player))
+
+    def _policy_in(self, state: State) -> Sequence[float]:
+        """Return the policy of who acts next in a state; uniform if no search has stated it."""
+        actor, count = state.next_actor(), len(state.legal_actions())
+        policy = None
+        if self._stated:
+            policy = self._stated.get((actor, state.information_state_string(actor)))
+        return policy if policy is not None else [1 / count] * count
+
+
+def _compile(tree: GrowingTree) -> None:
+    """Compile the kernels, or load their machine code, before a clock runs."""
+    tree.iterate(1)
+    tree.best_response(0)
+    tree.forget()
