@@ -32,8 +32,7 @@ from miai.search.worlds import make_belief, mean_utility
 from miai.seeds import derive_seed
 
 _DRAWS = 64  # random numbers for one path down a tree
-import os
-_STEP = int(os.environ.get("STEP","20000"))
+_STEP = 2000  # nodes whose update takes about as long as a step of growth
 _WORK = 200_000  # nodes that are updated between two looks at the time, about
 _NEAR = 300  # positions up to a first decision before which a tree begins at the game's start
 
@@ -176,11 +175,13 @@ class Equilibrium(Agent):
         """Let a tree grow, and run the iterations of one decision."""
         left, growing, turn = self.parameters.iterations or math.inf, not tree.is_complete(), 0
         while left > 0:
-            work = _WORK
-            if growing and tree.nodes < self.parameters.nodes:
-                draws, work, turn = self._draws.random(_DRAWS), _STEP, turn + 1
-                growing = tree.grow(draws, turn % 2, self._exploration)
-            count = int(min(left, 1 + work // tree.nodes))
+            count = int(min(left, 1 + _WORK // tree.nodes))
+            # An iteration takes as long as some steps of growth, the more nodes the more steps.
+            for _ in range(1 + tree.nodes // _STEP):
+                if not growing or tree.nodes >= self.parameters.nodes:
+                    break
+                count, turn = 1, turn + 1
+                growing = tree.grow(self._draws.random(_DRAWS), turn % 2, self._exploration)
             tree.iterate(count)
             left -= count
             if time.monotonic() >= ends:
@@ -212,7 +213,7 @@ class Equilibrium(Agent):
         drawn = {worlds[n].key(): n for n in np.argsort(-keys)[:limit].tolist()}
         mine = next(iter(worlds)).information_state_string(me)
         texts = {key: worlds[n].information_state_string(opponent) for key, n in drawn.items()}
-        alternatives, start = ({} if os.environ.get("NOALT") else self._alternatives()), self._numbers.start
+        alternatives, start = self._alternatives(), self._numbers.start
         considered: dict[str, Worlds] = {}
         for key, text in texts.items():
             if time.monotonic() - now > (ends - now) / 4 or limit <= len(drawn):
