@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from pydantic import model_validator
 
-from miai.agent import Agent, Decision
+from miai.agent import Decision, ThinkingAgent, Thought
 from miai.clock import ClockReading
 from miai.errors import BeliefTooLargeError
 from miai.game import Game, Observation, State
@@ -34,6 +34,7 @@ from miai.seeds import derive_seed
 _DRAWS = 64  # random numbers for one path down a tree
 _STEP = 2000  # nodes whose update takes about as long as a step of growth
 _WORK = 200_000  # nodes that are updated between two looks at the time, about
+_WORK_PER_WORLD = 10  # positions generated for the beliefs of the opponent, for each world
 _NEAR = 300  # positions up to a first decision before which a tree begins at the game's start
 
 
@@ -72,7 +73,7 @@ class EquilibriumParameters(Parameters):
         return self
 
 
-class Equilibrium(Agent):
+class Equilibrium(ThinkingAgent):
     """Plays approximate equilibria of two-player games of constant sum.
 
     What it does is a function of the seed and its observations: a decision for which it was not
@@ -109,8 +110,6 @@ class Equilibrium(Agent):
         else:
             self._numbers = Sequences()
         self._sequence = self._numbers.start(player)
-        self._policy: dict[int, float] | None = None
-        self._statistics: dict[str, Json] = {}
         self._stated: dict[tuple[int, str], list[float]] = {}
         self._draws = np.random.default_rng(derive_seed(seed, "equilibrium"))
         if isinstance(self._evaluator, Seedable):
@@ -126,50 +125,41 @@ class Equilibrium(Agent):
 
     def observe(self, observation: Observation) -> None:
         """Follow the game."""
-        if self.view.legal_actions and self._policy is None and self.parameters.iterations:
-            self._think(math.inf)
+        if self.view.legal_actions and self._thought is None and self.parameters.iterations:
+            self.policy()
         super().observe(observation)
         self._sequence = self._numbers.extended(self._sequence, observation)
-        self._policy = None
         if self._whole is None:
             self._keep_policies()
             self._belief.observe(observation)
 
-    def act(self, clock: ClockReading) -> Decision:
-        """Return an action drawn from the policy, found within what the clock allots."""
-        if self._policy is None:
-            self._think(deadline_after(clock.allotment(), self.parameters.seconds))
-        policy = self.policy()
-        action = self.rng.choices(list(policy), list(policy.values()))[0]
-        return Decision(action, statistics=self._statistics)
-
-    def policy(self) -> Mapping[int, float]:
-        """Return the mean strategy at the current view; uniform if the belief is lost."""
-        if self._policy is None:
-            self._think(deadline_after(self.parameters.seconds))
-        assert self._policy is not None
-        return self._policy
-
     # -- thinking -----------------------------------------------------------------------------
 
-    def _think(self, ends: float) -> None:
-        """Set the policy of the current view, by a deadline on the monotonic clock."""
+    def think(self, clock: ClockReading) -> Thought:
+        """Return the mean strategy at the current view, and an action drawn from it.
+
+        It is uniform if the belief, a sample, was lost.
+        """
         legal, player = self.view.legal_actions, self.view.player
-        if self._whole is None and not len(self._belief):  # a sampled one that was lost
-            self._policy = dict.fromkeys(legal, 1 / len(legal))
-            self._tree, self._statistics = None, {"belief": 0}
-            return
-        if (tree := self._tree) is None or not tree.is_complete():
-            tree = self._tree = self._rooted(ends)
-        self._improve(tree, ends)
-        self._policy, value = tree.solution(player, self._sequence)
-        self._statistics = {
-            "iterations": tree.iterations,
-            "nodes": tree.nodes,
-            "worlds": tree.worlds,
-            "strategy": [[action, round(p, 4)] for action, p in self._policy.items()],
-            **mean_utility(value + (self.game.info.utility_sum or 0.0) / 2),
-        }
+        ends = deadline_after(clock.allotment(), self.parameters.seconds)
+        statistics: dict[str, Json] = {"belief": len(self._belief)}
+        if self._whole is not None or len(self._belief):
+            if (tree := self._tree) is None or not tree.is_complete():
+                tree = self._tree = self._rooted(ends)
+            self._improve(tree, ends)
+            policy, value = tree.solution(player, self._sequence)
+            utility = value + (self.game.info.utility_sum or 0.0) / 2
+            statistics |= {
+                "iterations": tree.iterations,
+                "nodes": tree.nodes,
+                "worlds": tree.worlds,
+            }
+            statistics |= {"strategy": [[action, round(p, 4)] for action, p in policy.items()]}
+            statistics |= mean_utility(utility)
+        else:
+            self._tree, policy = None, dict.fromkeys(legal, 1 / len(legal))
+        action = self.rng.choices(list(policy), list(policy.values()))[0]
+        return Decision(action, statistics=statistics), policy
 
     def _improve(self, tree: GrowingTree, ends: float) -> None:
         """Let a tree grow, and run the iterations of one decision."""
@@ -196,10 +186,10 @@ class Equilibrium(Agent):
             if (me, self._sequence) in tree.index:
                 return tree
         tree = GrowingTree(self._numbers, self._evaluate)
-        tree.begin_subgame(list(self._roots(ends)), 1 - me)
+        tree.begin_subgame(list(self.roots(ends)), 1 - me)
         return tree
 
-    def _roots(self, ends: float) -> Iterator[RootWorld]:
+    def roots(self, ends: float) -> Iterator[RootWorld]:
         """Yield worlds of the belief, then those that only the opponent considers possible.
 
         The first are drawn by their weights without replacement (Efraimidis, Spirakis 2006). The
@@ -215,12 +205,14 @@ class Equilibrium(Agent):
         texts = {key: worlds[n].information_state_string(opponent) for key, n in drawn.items()}
         alternatives, start = self._alternatives(), self._numbers.start
         considered: dict[str, Worlds] = {}
+        work = extra = 0
         for key, text in texts.items():
-            if time.monotonic() - now > (ends - now) / 4 or limit <= len(drawn):
+            late = work > _WORK_PER_WORLD * limit or time.monotonic() - now > (ends - now) / 4
+            if late or len(drawn) + extra >= limit:
                 break
             if text not in considered:
-                considered[text] = theirs = self._considered(worlds[drawn[key]])
-                limit -= len(theirs)
+                theirs, generated = self._considered(worlds[drawn[key]])
+                considered[text], work, extra = theirs, work + generated, extra + len(theirs)
                 if not theirs:
                     break
         for key, text in texts.items():
@@ -241,10 +233,10 @@ class Equilibrium(Agent):
         """Return what both players have observed, in their order."""
         return (own, other) if self.view.player == 0 else (other, own)
 
-    def _considered(self, world: State) -> Worlds:
-        """Return the opponent's belief in a world, by chance and our policy; empty if too large.
+    def _considered(self, world: State) -> tuple[Worlds, int]:
+        """Return the opponent's belief in a world, by chance and our policy, and the work it was.
 
-        It is empty, too, where we do not act in all of its worlds.
+        It is empty if it is too large, or we do not act in all of its worlds.
         """
         me, opponent = self.view.player, 1 - self.view.player
         limit = self.parameters.worlds
@@ -257,10 +249,10 @@ class Equilibrium(Agent):
                 if (observation := state.observation(opponent)) is not None:
                     belief.observe(observation)
         except BeliefTooLargeError:
-            return {}
+            return {}, belief.generated
         theirs = {s.key(): (s, w) for s, w in zip(belief, belief.weights, strict=True)}
         complete = world.key() in theirs and all(me in s.acting_players() for s in belief)
-        return theirs if complete else {}
+        return theirs if complete else {}, belief.generated
 
     # -- what the last decision leaves ----------------------------------------------------------
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from miai.equilibria.tree import estimated_histories
 from miai.errors import EmptyBeliefError, UnsuitableGameError
 from miai.game import Game, Observation, Player, State, sample_chance
 from miai.kernels import packed
@@ -23,6 +24,7 @@ from miai.search.kernels.regrets import CHANCE, Tree
 from miai.search.worlds import observation_key
 
 _CAPACITY = 1024  # nodes for which a new tree has room
+_CERTAIN = 4.0  # times the limit: a larger estimate of a game's size is believed
 
 
 class Sequences:
@@ -380,24 +382,12 @@ def _above_half(utilities: Sequence[float]) -> float:
     return (utilities[0] - utilities[1]) / 2
 
 
-_PROBES = 50  # random games from which the size of a game is estimated
-_MARGIN = 4.0  # times the limit: a larger estimate is believed at once
-
-
 def complete_tree(game: Game, numbers: Sequences, limit: int) -> GrowingTree | None:
     """Return the tree of a whole game; None if it has more nodes than the limit.
 
-    Random games estimate the number first, so that large games are not unrolled in vain (Knuth
-    1975, "Estimating the efficiency of backtrack programs").
+    An estimate from random games first, so that no large game is unrolled in vain.
     """
-    rng, total = random.Random(0), 0.0
-    for _ in range(_PROBES):
-        state, width = game.new_initial_state(), 1.0
-        while (actions := state.legal_actions()) and total <= _MARGIN * limit * _PROBES:
-            width *= len(actions)
-            total += width
-            state.apply_unchecked(rng.choice(actions))
-    if total > _MARGIN * limit * _PROBES:
+    if estimated_histories(game) > _CERTAIN * limit:
         return None
     tree = GrowingTree(numbers)
     tree.begin(game.new_initial_state())
