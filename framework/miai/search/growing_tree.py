@@ -110,11 +110,14 @@ class GrowingTree:
         self._entries, self._active = [self._append(state, 0, sequences)], 1
         self.arrays.chance[1] = 1.0
         self._set_children(0, 1, CHANCE)
-        node = 1
+        node, evaluate, self._evaluate = 1, self._evaluate, None
         while until is not None and node < self.nodes < limit:
             if self._is_open(node) and not self.turns[node, until]:
                 self.expand(node)
             node += 1
+        self._evaluate = evaluate
+        if evaluate is not None:
+            self._value({n: s for n, s in enumerate(self.states) if s and self._is_open(n)})
 
     def begin_subgame(self, roots: Sequence[RootWorld], opponent: int) -> None:
         """Begin with worlds, of which only the first is active yet: see `grow`.
