@@ -152,7 +152,10 @@ class CoinToss(Game):
     """The first player sees a coin and sells it, for 0.5 or -0.5, or lets the second one guess.
 
     The example of Brown, Sandholm 2017, "Safe and nested subgame solving": only a guess of heads
-    with probability 1/4 leaves the first player nothing to gain.
+    with probability 1/4 leaves the first player nothing to gain. The value is that of selling.
+
+    Args:
+      heads: probability of heads.
     """
 
     info = GameInfo(
@@ -167,11 +170,17 @@ class CoinToss(Game):
         payoffs=True,
     )
 
+    def __init__(self, heads: float = 0.5) -> None:
+        super().__init__()
+        self.heads = heads
+
     def new_initial_state(self) -> CoinTossState:
         return CoinTossState(self)
 
 
 class CoinTossState(State):
+    game: CoinToss
+
     def current_player(self) -> int:
         if not self._history:
             return Player.CHANCE
@@ -183,7 +192,8 @@ class CoinTossState(State):
         return [] if self.is_terminal() else [0, 1]
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
-        return [] if self._history else [(0, 0.5), (1, 0.5)]
+        heads = self.game.heads
+        return [] if self._history else [(0, heads), (1, 1 - heads)]
 
     def _apply(self, action: int) -> None:
         pass
@@ -225,7 +235,7 @@ def test_the_gadget_keeps_a_subgame_safe(belief: float, given: bool) -> None:
             game.new_initial_state().child(coin).child(1),
             (numbers.start(0, f"{coin} 1"), numbers.start(1)),
             belief=(belief, 1 - belief)[coin],
-            share=0.5,
+            share=0.5 + coin,
             alternative=0.5 - coin if given else None,
         )
         for coin in (0, 1)
@@ -233,12 +243,20 @@ def test_the_gadget_keeps_a_subgame_safe(belief: float, given: bool) -> None:
     tree.begin_subgame(roots, opponent=0)
     while tree.grow(np.full(8, 0.3), 0, 1.0):
         tree.iterate(1)
+    likely = [(belief + 0.5) / 2, (1.5 - belief) / 2]
+    assert tree.arrays.chance[1:3].tolist() == pytest.approx(likely)
     tree.iterate(2000)
     heads = tree.solution(1, numbers.start(1))[0][0]
     if given:
         assert heads == pytest.approx(0.25, abs=0.02)
     elif belief > 0.5:
         assert heads == pytest.approx(1.0, abs=0.01)
+
+
+def test_chance_has_its_probabilities() -> None:
+    tree = tree_of(CoinToss(heads=0.8), 2000)
+    assert tree.best_response(0) == pytest.approx(0.8 - 0.5, abs=1e-3)
+    assert tree.best_response(1) == pytest.approx(0.5 - 0.8, abs=1e-3)
 
 
 def test_alternatives_are_values_of_best_responses() -> None:
