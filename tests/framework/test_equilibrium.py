@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 from tests.framework.histories import seen_by
+from tests.framework.tree_games import Chance, Choice, End, TreeGame
 
 import miai
-from miai import Game, GameInfo, Observation, Player, State
+from miai import Game
 from miai.equilibria import exploitability, extract
 from miai.errors import ParameterError, UnsuitableGameError
 from miai.search.equilibrium import Equilibrium, EquilibriumParameters
@@ -81,55 +82,44 @@ def test_best_responses_are_those_of_openspiel(text: str) -> None:
 
 def test_iterations_are_those_of_predictive_cfr_plus() -> None:
     """Kuhn poker beside a plain recursion over OpenSpiel's states (Farina et al. 2021)."""
-    regrets: dict[str, list[float]] = {}
-    advice: dict[str, list[float]] = {}
-    totals: dict[str, list[float]] = {}
+    zeros = np.zeros(2)
+    regrets: dict[str, Any] = {}
+    advice: dict[str, Any] = {}
+    totals: dict[str, Any] = {}
 
-    def strategy(key: str) -> list[float]:
-        promises = [
-            max(0.0, r + a)
-            for r, a in zip(regrets.setdefault(key, [0, 0]), advice.get(key, [0, 0]), strict=True)
-        ]
-        total = sum(promises)
-        return [p / total for p in promises] if total else [0.5, 0.5]
+    def strategy(key: str) -> Any:
+        promise = np.maximum(regrets.get(key, zeros) + advice.get(key, zeros), 0)
+        return promise / promise.sum() if promise.any() else np.full(2, 0.5)
 
     def walk(state: Any, player: int, own: float, other: float, gains: dict[str, Any]) -> float:
         if state.is_terminal():
             return float(state.returns()[player])
         if state.is_chance_node():
             outcomes = state.chance_outcomes()
-            return sum(
-                (p * walk(state.child(a), player, own, other * p, gains) for a, p in outcomes), 0.0
-            )
-        key, mine = state.information_state_string(), state.current_player() == player
-        policy = strategy(key)
-        reach = [(own * p, other) if mine else (own, other * p) for p in policy]
-        values = [walk(state.child(a), player, *reach[a], gains) for a in (0, 1)]
-        if mine:
-            sums = gains.setdefault(key, [own, 0.0, 0.0])
-            sums[1:] = [s + other * v for s, v in zip(sums[1:], values, strict=True)]
-        return float(sum(p * v for p, v in zip(policy, values, strict=True)))
+            values = [p * walk(state.child(a), player, own, other * p, gains) for a, p in outcomes]
+            return sum(values, 0.0)
+        key, policy = state.information_state_string(), strategy(state.information_state_string())
+        if state.current_player() != player:
+            values = [walk(state.child(a), player, own, other * policy[a], gains) for a in (0, 1)]
+            return float(policy @ values)
+        values = [walk(state.child(a), player, own * policy[a], other, gains) for a in (0, 1)]
+        gains[key] = own, gains.get(key, (own, zeros))[1] + other * np.array(values)
+        return float(policy @ values)
 
     for iteration in range(1, 21):
         for player in (0, 1):
             gains: dict[str, Any] = {}
             walk(pyspiel.load_game("kuhn_poker").new_initial_state(), player, 1.0, 1.0, gains)
-            for key, (own, *values) in gains.items():
+            for key, (own, values) in gains.items():
                 policy = strategy(key)
-                mean = sum(p * v for p, v in zip(policy, values, strict=True))
-                advice[key] = [v - mean for v in values]
-                regrets[key] = [
-                    max(0.0, r + a) for r, a in zip(regrets[key], advice[key], strict=True)
-                ]
-                total = totals.get(key, [0.0, 0.0])
-                totals[key] = [
-                    t + iteration**2 * own * p for t, p in zip(total, policy, strict=True)
-                ]
+                advice[key] = values - policy @ values
+                regrets[key] = np.maximum(regrets.get(key, zeros) + advice[key], 0)
+                totals[key] = totals.get(key, zeros) + iteration**2 * own * policy
     tree = tree_of(OpenSpielGame("kuhn_poker"), 20)
     for (player, number), group in tree.index.items():
         sums = totals[text_at(tree, player, group)]
         ours = list(tree.solution(player, number)[0].values())
-        assert ours == pytest.approx([total / sum(sums) for total in sums], abs=1e-12)
+        assert ours == pytest.approx(sums / sums.sum(), abs=1e-12)
 
 
 def test_its_policies_in_kuhn_poker_are_an_equilibrium() -> None:
@@ -148,115 +138,36 @@ def test_a_subgame_is_less_exploitable_than_its_evaluator_suggests() -> None:
     assert nash_conv_of(game, agent) < 0.2
 
 
-class CoinToss(Game):
-    """The first player sees a coin and sells it, for 0.5 or -0.5, or lets the second one guess.
-
-    The example of Brown, Sandholm 2017, "Safe and nested subgame solving": only a guess of heads
-    with probability 1/4 leaves the first player nothing to gain. The value is that of selling.
-
-    Args:
-      heads: probability of heads.
-    """
-
-    info = GameInfo(
-        name="coin_toss",
-        version=1,
-        num_players=2,
-        num_distinct_actions=2,
-        max_game_length=2,
-        player_names=("first", "second"),
-        max_chance_outcomes=2,
-        perfect_information=False,
-        payoffs=True,
-    )
-
-    def __init__(self, heads: float = 0.5) -> None:
-        super().__init__()
-        self.heads = heads
-
-    def new_initial_state(self) -> CoinTossState:
-        return CoinTossState(self)
-
-
-class CoinTossState(State):
-    game: CoinToss
-
-    def current_player(self) -> int:
-        if not self._history:
-            return Player.CHANCE
-        if len(self._history) == 1:
-            return 0
-        return Player.TERMINAL if self._history[1] == 0 or len(self._history) == 3 else 1
-
-    def legal_actions(self) -> list[int]:
-        return [] if self.is_terminal() else [0, 1]
-
-    def chance_outcomes(self) -> list[tuple[int, float]]:
-        heads = self.game.heads
-        return [] if self._history else [(0, heads), (1, 1 - heads)]
-
-    def _apply(self, action: int) -> None:
-        pass
-
-    def observation(self, player: int) -> Observation | None:
-        if not self._history or (len(self._history) == 1 and player == 1):
-            return None
-        actor, action = self._actors[-1], self._history[-1]
-        return Observation(player, actor, action, None, self._legal_for(player))
-
-    def information_state_string(self, player: int) -> str:
-        return " ".join(map(str, self._history[player:]))
-
-    def returns(self) -> tuple[float, ...]:
-        if not self.is_terminal():
-            return (0.0, 0.0)
-        coin, plays, *guess = self._history
-        first = (-1.0 if guess == [coin] else 1.0) if plays else 0.5 - coin
-        return (first, -first)
-
-    def key(self) -> Hashable:
-        return tuple(self._history)
-
-    def _copy_to(self, other: Self) -> None:
-        pass
-
-    def __str__(self) -> str:
-        return str(self._history)
-
-
-@pytest.mark.parametrize("belief", [0.5, 0.9])
-@pytest.mark.parametrize("given", [True, False])
+@pytest.mark.parametrize(("belief", "given"), [(0.9, True), (0.1, True), (0.9, False)])
 def test_the_gadget_keeps_a_subgame_safe(belief: float, given: bool) -> None:
-    """Whatever the belief; without alternatives the second player guesses what is likely."""
-    game, numbers = CoinToss(), Sequences()
+    """Kuhn poker, the second player with the queen after a bet, of a jack or a king.
+
+    To pass instead is worth -1 to a jack and 7/6 to a king (Kuhn 1950). So only a call with
+    probability 1/3 is safe, whatever the belief; without alternatives it calls where a jack is likely.
+    """
+    numbers, start = Sequences(), miai.load_game("kuhn_poker").new_initial_state()
+    roots = []
+    for first, second in ((2, 3), (4, 3), (2, 4), (4, 2)):
+        state = start.child(first).child(second).child(1)
+        known = tuple(numbers.start(p, state.information_state_string(p)) for p in (0, 1))
+        mine = (belief if first == 2 else 1 - belief) if second == 3 else 0.0
+        pays = (-1.0 if first == 2 else 7 / 6) if given else None
+        roots.append(RootWorld(state, (known[0], known[1]), mine, share=2.0, alternative=pays))
     tree = GrowingTree(numbers)
-    roots = [
-        RootWorld(
-            game.new_initial_state().child(coin).child(1),
-            (numbers.start(0, f"{coin} 1"), numbers.start(1)),
-            belief=(belief, 1 - belief)[coin],
-            share=0.5 + coin,
-            alternative=0.5 - coin if given else None,
-        )
-        for coin in (0, 1)
-    ]
     tree.begin_subgame(roots, opponent=0)
     while tree.grow(np.full(8, 0.3), 0, 1.0):
         tree.iterate(1)
-    likely = [(belief + 0.5) / 2, (1.5 - belief) / 2]
-    assert tree.arrays.chance[1:3].tolist() == pytest.approx(likely)
-    tree.iterate(2000)
-    heads = tree.solution(1, numbers.start(1))[0][0]
-    if given:
-        assert heads == pytest.approx(0.25, abs=0.02)
-    elif belief > 0.5:
-        assert heads == pytest.approx(1.0, abs=0.01)
+    likely = [(belief + 0.5) / 4, (1.5 - belief) / 4]
+    assert tree.arrays.chance[1:5].tolist() == pytest.approx(likely * 2)
+    tree.iterate(3000)
+    calls = tree.solution(1, roots[0].sequences[1])[0][1]
+    assert calls == pytest.approx(1 / 3 if given else 1, abs=0.02)
 
 
 def test_chance_has_its_probabilities() -> None:
-    tree = tree_of(CoinToss(heads=0.8), 2000)
-    assert tree.best_response(0) == pytest.approx(0.8 - 0.5, abs=1e-3)
-    assert tree.best_response(1) == pytest.approx(0.5 - 0.8, abs=1e-3)
+    risk = Chance((0.8, 0.2), (End((1.0, -1.0)), End((-1.0, 1.0))))
+    tree = tree_of(TreeGame(Choice(0, (risk, End((0.5, -0.5))))), 300)
+    assert tree.best_response(0) == pytest.approx(0.6) == -tree.best_response(1)
 
 
 def test_alternatives_are_values_of_best_responses() -> None:

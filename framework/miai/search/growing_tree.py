@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from miai.equilibria.tree import estimated_histories
 from miai.errors import EmptyBeliefError, UnsuitableGameError
 from miai.game import Game, Observation, Player, State, sample_chance
-from miai.kernels import packed
 from miai.search.evaluators import Evaluate, utilities
-from miai.search.kernels import regrets
-from miai.search.kernels.regrets import CHANCE, Tree
 from miai.search.worlds import observation_key
+
+CHANCE = -1
+"""The number of the information set of a chance node, and of a leaf."""
 
 _CAPACITY = 1024  # nodes for which a new tree has room
 _CERTAIN = 4.0  # times the limit: a larger estimate of a game's size is believed
@@ -82,6 +82,8 @@ class GrowingTree:
     """
 
     def __init__(self, numbers: Sequences, evaluate: Evaluate | None = None) -> None:
+        from miai.search.kernels.regrets import Tree  # imports numba, which listings do not need
+
         self._numbers, self._evaluate = numbers, evaluate
         self._rng = random.Random(0)  # of chance between a leaf and the decision that is evaluated
         self.nodes = self.sets = self.edges = self.iterations = 0
@@ -174,10 +176,12 @@ class GrowingTree:
         The leaf is where `kernels.regrets.descend` leads or, where that is the end of the game, the
         first one. So a tree with enough room grows to the end of the game everywhere.
         """
+        from miai.search.kernels.regrets import descend
+
         waiting = self._active < len(self._entries)
         leaf: int | None = None
         if not (waiting and draws[-1] < 0.5):
-            leaf = regrets.descend(packed(self.arrays), draws, explorer, exploration)
+            leaf = descend(self.arrays[:], draws, explorer, exploration)
             if not self._is_open(leaf):
                 leaf = None if waiting else self.first_leaf()
         if leaf is not None:
@@ -267,7 +271,7 @@ class GrowingTree:
         node = self.nodes
         if node == len(self.parent):
             # A set has a node of its own, and an edge a child, so there are no more of them.
-            self.arrays = Tree(*(np.concatenate([a, np.zeros_like(a)]) for a in self.arrays))
+            self.arrays = self.arrays.doubled()
             self.parent = np.concatenate([self.parent, np.zeros_like(self.parent)])
             self.sequences = np.concatenate([self.sequences, np.zeros_like(self.sequences)])
             self.turns = np.concatenate([self.turns, np.zeros_like(self.turns)])
@@ -308,7 +312,9 @@ class GrowingTree:
 
     def iterate(self, iterations: int) -> None:
         """Run iterations of predictive CFR+; see `kernels.regrets.iterate`."""
-        regrets.iterate(packed(self.arrays), self.nodes, self.sets, self.iterations, iterations)
+        from miai.search.kernels.regrets import iterate
+
+        iterate(self.arrays[:], self.nodes, self.sets, self.iterations, iterations)
         self.iterations += iterations
 
     def forget(self) -> None:
@@ -331,7 +337,7 @@ class GrowingTree:
             raise EmptyBeliefError(
                 f"equilibrium: nothing that can happen explains the observations of player {player}"
             )
-        regrets.average(packed(self.arrays), self.sets)
+        self._average()
         first = self.arrays.edge[group]
         edges = slice(first, first + self.arrays.size[group])
         policy: list[float] = self.arrays.mean[edges].tolist()
@@ -343,7 +349,7 @@ class GrowingTree:
 
         They are found by the player and what it knows, as `State.information_state_string` says.
         """
-        regrets.average(packed(self.arrays), self.sets)
+        self._average()
         arrays, policies = self.arrays, {}
         groups, nodes = np.unique(arrays.member[: self.nodes], return_index=True)
         for group, node in zip(groups.tolist(), nodes.tolist(), strict=True):
@@ -360,8 +366,10 @@ class GrowingTree:
 
         It is its utility above half the utility sum; see `kernels.regrets.respond`.
         """
-        regrets.average(packed(self.arrays), self.sets)
-        return regrets.respond(packed(self.arrays), self.nodes, self.sets, player)
+        from miai.search.kernels.regrets import respond
+
+        self._average()
+        return respond(self.arrays[:], self.nodes, self.sets, player)
 
     def response_values(self, player: int) -> dict[int, float]:
         """Return that value given what the player knows, by the number of its observations.
@@ -378,6 +386,11 @@ class GrowingTree:
         sums = np.bincount(places, reach * self.arrays.result[fresh])
         rows = zip(numbers.tolist(), masses.tolist(), sums.tolist(), strict=True)
         return {number: total / mass for number, mass, total in rows if mass > 0}
+
+    def _average(self) -> None:
+        from miai.search.kernels.regrets import average
+
+        average(self.arrays[:], self.sets)
 
 
 def _above_half(utilities: Sequence[float]) -> float:

@@ -19,9 +19,8 @@ from miai.search.kernels import kernel
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
-
-CHANCE = -1
-"""The number of the information set of a chance node, and of a leaf."""
+Arrays = tuple[NDArray[Any], ...]
+"""A `Tree` as a plain tuple."""
 
 
 class Tree(NamedTuple):
@@ -29,7 +28,7 @@ class Tree(NamedTuple):
 
     Attributes:
       first, children: (n) number of the first child, and how many there are; a leaf has none.
-      member: (n) the information set of a node at which a player acts; else `CHANCE`.
+      member: (n) the information set of a node at which a player acts; else negative.
       chance: (n) probability that chance leads from the parent to the node.
       value: (n) of a leaf: utility of player 0 above half the utility sum.
       owner, level: (s) the player, and how often it has acted before.
@@ -75,6 +74,10 @@ class Tree(NamedTuple):
         whole = {"first", "children", "member", "owner", "level", "edge", "size"}
         kinds: list[Any] = [np.int32 if f in whole else np.float64 for f in cls._fields]
         return cls(*(np.zeros(room, kind) for kind in kinds))
+
+    def doubled(self) -> Tree:
+        """Return a copy with twice the room."""
+        return Tree(*(np.concatenate([array, np.zeros_like(array)]) for array in self))
 
 
 @part
@@ -159,7 +162,7 @@ def _learn(tree: Tree, sets: int, player: int, iteration: int) -> None:
 
 
 @kernel
-def iterate(arrays: Tree, nodes: int, sets: int, done: int, iterations: int) -> None:
+def iterate(arrays: Arrays, nodes: int, sets: int, done: int, iterations: int) -> None:
     """Run iterations of predictive CFR+ after `done` earlier ones, the players in turn.
 
     Regret matching+ on regrets that count the latest one twice, as a prediction of the next
@@ -175,7 +178,7 @@ def iterate(arrays: Tree, nodes: int, sets: int, done: int, iterations: int) -> 
 
 
 @kernel
-def average(arrays: Tree, sets: int) -> None:
+def average(arrays: Arrays, sets: int) -> None:
     """Write the mean strategy of each set; where its player never comes, the present one."""
     tree = Tree(*arrays)
     for group in range(sets):
@@ -188,7 +191,7 @@ def average(arrays: Tree, sets: int) -> None:
 
 
 @kernel
-def respond(arrays: Tree, nodes: int, sets: int, player: int) -> float:
+def respond(arrays: Arrays, nodes: int, sets: int, player: int) -> float:
     """Return the player's value of a best response to the other's mean strategy, at the root.
 
     `result` holds its values of all nodes, `reach` the others' probabilities, and `plan` the
@@ -218,7 +221,7 @@ def respond(arrays: Tree, nodes: int, sets: int, player: int) -> float:
 
 
 @kernel
-def descend(arrays: Tree, draws: Floats, explorer: int, exploration: float) -> int:
+def descend(arrays: Arrays, draws: Floats, explorer: int, exploration: float) -> int:
     """Return the leaf at the end of a path, to be expanded.
 
     One-sided growing-tree CFR (Zhang, Sandholm 2025, after Schmid et al. 2023): only the explorer
