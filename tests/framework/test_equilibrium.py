@@ -80,52 +80,10 @@ def test_best_responses_are_those_of_openspiel(text: str) -> None:
     assert ours > 0.1
 
 
-def test_iterations_are_those_of_predictive_cfr_plus() -> None:
-    """Kuhn poker beside a plain recursion over OpenSpiel's states (Farina et al. 2021)."""
-    zeros = np.zeros(2)
-    regrets: dict[str, Any] = {}
-    advice: dict[str, Any] = {}
-    totals: dict[str, Any] = {}
-
-    def strategy(key: str) -> Any:
-        promise = np.maximum(regrets.get(key, zeros) + advice.get(key, zeros), 0)
-        return promise / promise.sum() if promise.any() else np.full(2, 0.5)
-
-    def walk(state: Any, player: int, own: float, other: float, gains: dict[str, Any]) -> float:
-        if state.is_terminal():
-            return float(state.returns()[player])
-        if state.is_chance_node():
-            outcomes = state.chance_outcomes()
-            values = [p * walk(state.child(a), player, own, other * p, gains) for a, p in outcomes]
-            return sum(values, 0.0)
-        key, policy = state.information_state_string(), strategy(state.information_state_string())
-        if state.current_player() != player:
-            values = [walk(state.child(a), player, own, other * policy[a], gains) for a in (0, 1)]
-            return float(policy @ values)
-        values = [walk(state.child(a), player, own * policy[a], other, gains) for a in (0, 1)]
-        gains[key] = own, gains.get(key, (own, zeros))[1] + other * np.array(values)
-        return float(policy @ values)
-
-    for iteration in range(1, 21):
-        for player in (0, 1):
-            gains: dict[str, Any] = {}
-            walk(pyspiel.load_game("kuhn_poker").new_initial_state(), player, 1.0, 1.0, gains)
-            for key, (own, values) in gains.items():
-                policy = strategy(key)
-                advice[key] = values - policy @ values
-                regrets[key] = np.maximum(regrets.get(key, zeros) + advice[key], 0)
-                totals[key] = totals.get(key, zeros) + iteration**2 * own * policy
-    tree = tree_of(OpenSpielGame("kuhn_poker"), 20)
-    for (player, number), group in tree.index.items():
-        sums = totals[text_at(tree, player, group)]
-        ours = list(tree.solution(player, number)[0].values())
-        assert ours == pytest.approx(sums / sums.sum(), abs=1e-12)
-
-
 def test_its_policies_in_kuhn_poker_are_an_equilibrium() -> None:
     game = miai.load_game("kuhn_poker")
     agent = Equilibrium(game, EquilibriumParameters(iterations=200))
-    assert nash_conv_of(game, agent) < 2e-5
+    assert nash_conv_of(game, agent) < 1e-5
     tree = tree_of(game, 200)
     assert -tree.best_response(1) <= -1 / 18 <= tree.best_response(0)
 
@@ -143,7 +101,7 @@ def test_the_gadget_keeps_a_subgame_safe(belief: float, given: bool) -> None:
     """Kuhn poker, the second player with the queen after a bet, of a jack or a king.
 
     To pass instead is worth -1 to a jack and 7/6 to a king (Kuhn 1950). So only a call with
-    probability 1/3 is safe, whatever the belief; without alternatives it calls where a jack is likely.
+    probability 1/3 is safe, whatever the belief. Without alternatives it calls a likely jack.
     """
     numbers, start = Sequences(), miai.load_game("kuhn_poker").new_initial_state()
     roots = []

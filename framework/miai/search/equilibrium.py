@@ -25,6 +25,7 @@ from miai.game import Game, Observation, State
 from miai.information import BeliefState, EnumeratedBelief, Worlds, world_weights
 from miai.parameters import Parameters, parameter
 from miai.plain import Json
+from miai.plugins.extras import missing_extra
 from miai.search.evaluators import evaluation_in_place, make_evaluator
 from miai.search.growing_tree import GrowingTree, RootWorld, Sequences, complete_tree
 from miai.search.protocol import Seedable, deadline_after, require_two_player_constant_sum
@@ -48,10 +49,7 @@ class EquilibriumParameters(Parameters):
         None, gt=0, unit="seconds", help="Time limit per move beside iterations; not reproducible"
     )
     nodes: int = parameter(
-        20_000,
-        ge=100,
-        unit="nodes",
-        help="Maximum size of a tree; a game that fits is unrolled beforehand",
+        20_000, ge=100, unit="nodes", help="Maximum size of a tree; a game that fits is unrolled"
     )
     worlds: int = parameter(
         300, ge=1, unit="worlds", help="Maximum number of worlds at the root of a subgame"
@@ -92,11 +90,15 @@ class Equilibrium(ThinkingAgent):
         self._evaluate = evaluation_in_place(self._evaluator)
         half = (game.info.max_utility - game.info.min_utility) / 2
         self._exploration = parameters.exploration * half
+        self._limit = min(parameters.worlds, max(1, parameters.nodes // 10))
         self._numbers = Sequences()
+        try:
+            _compile(game)
+        except ImportError as error:  # numba
+            raise missing_extra(error, "miai", "equilibrium") or error from None
         self._whole = complete_tree(game, self._numbers, parameters.nodes)
         self.policy_is_fixed = self._whole is not None
         self._begin(0, 0)
-        _compile(self._whole or GrowingTree(self._numbers))
 
     def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
         """Begin a game without strategies."""
@@ -104,7 +106,7 @@ class Equilibrium(ThinkingAgent):
         self._begin(seed, player)
 
     def _begin(self, seed: int, player: int) -> None:
-        self._tree = self._whole
+        self._tree, self._sampled = self._whole, False
         if self._whole is not None:
             self._whole.forget()
         else:
@@ -125,12 +127,14 @@ class Equilibrium(ThinkingAgent):
 
     def observe(self, observation: Observation) -> None:
         """Follow the game."""
-        if self.view.legal_actions and self._thought is None and self.parameters.iterations:
+        if self.view.legal_actions and self.parameters.iterations:
             self.policy()
+        # Of our last decision, and of the opponent until our next one: beliefs depend on them.
+        if self._thought is not None and self._tree is not None and self._whole is None:
+            self._stated.update(self._tree.near_policies(self.view.player))
         super().observe(observation)
         self._sequence = self._numbers.extended(self._sequence, observation)
         if self._whole is None:
-            self._keep_policies()
             self._belief.observe(observation)
 
     # -- thinking -----------------------------------------------------------------------------
@@ -144,18 +148,14 @@ class Equilibrium(ThinkingAgent):
         ends = deadline_after(clock.allotment(), self.parameters.seconds)
         statistics: dict[str, Json] = {"belief": len(self._belief)}
         if self._whole is not None or len(self._belief):
-            if (tree := self._tree) is None or not tree.is_complete():
+            if (tree := self._tree) is None or self._sampled or not tree.is_complete():
                 tree = self._tree = self._rooted(ends)
             self._improve(tree, ends)
             policy, value = tree.solution(player, self._sequence)
             utility = value + (self.game.info.utility_sum or 0.0) / 2
-            statistics |= {
-                "iterations": tree.iterations,
-                "nodes": tree.nodes,
-                "worlds": tree.worlds,
-            }
-            statistics |= {"strategy": [[action, round(p, 4)] for action, p in policy.items()]}
-            statistics |= mean_utility(utility)
+            statistics |= {"iterations": tree.iterations, "nodes": tree.nodes}
+            statistics |= {"worlds": tree.worlds, **mean_utility(utility)}
+            statistics["strategy"] = [[action, round(p, 4)] for action, p in policy.items()]
         else:
             self._tree, policy = None, dict.fromkeys(legal, 1 / len(legal))
         action = self.rng.choices(list(policy), list(policy.values()))[0]
@@ -179,13 +179,14 @@ class Equilibrium(ThinkingAgent):
 
     def _rooted(self, ends: float) -> GrowingTree:
         """Return a tree for the current decision, from the start of the game if that is near."""
-        me = self.view.player
+        me, self._sampled = self.view.player, False
+        tree = GrowingTree(self._numbers, self._evaluate)
         if self._tree is None and getattr(self._belief, "generated", math.inf) <= _NEAR:
-            tree = GrowingTree(self._numbers, self._evaluate)
             tree.begin(self.game.new_initial_state(), until=me, limit=self.parameters.nodes)
             if (me, self._sequence) in tree.index:
                 return tree
-        tree = GrowingTree(self._numbers, self._evaluate)
+            tree = GrowingTree(self._numbers, self._evaluate)
+        self._sampled = len(self._belief) > self._limit
         tree.begin_subgame(list(self.roots(ends)), 1 - me)
         return tree
 
@@ -196,7 +197,7 @@ class Equilibrium(ThinkingAgent):
         second make the subgame one of order 2 (Zhang, Sandholm 2021); they are exact beliefs of the
         opponent, and are left out once one of these has too many worlds or time runs.
         """
-        me, opponent, limit = self.view.player, 1 - self.view.player, self.parameters.worlds
+        me, opponent, limit = self.view.player, 1 - self.view.player, self._limit
         now = time.monotonic()
         worlds, weights = list(self._belief), np.array(world_weights(self._belief))
         keys = np.log(self._draws.random(len(worlds))) / np.maximum(weights, 1e-300)
@@ -215,23 +216,17 @@ class Equilibrium(ThinkingAgent):
                 considered[text], work, extra = theirs, work + generated, extra + len(theirs)
                 if not theirs:
                     break
-        for key, text in texts.items():
-            world, belief = worlds[drawn[key]], float(weights[drawn[key]])
-            theirs = considered.get(text, {})
-            share = theirs[key][1] if theirs else belief
-            both = self._ordered(self._sequence, start(opponent, text))
-            yield RootWorld(world, both, belief, share, alternatives.get(text))
+        found = {key: (worlds[drawn[key]], text) for key, text in texts.items()}
         for text, theirs in considered.items():
-            for key, (world, share) in theirs.items():
-                if key not in drawn:
-                    known = world.information_state_string(me)
-                    own = self._sequence if known == mine else start(me, known)
-                    both = self._ordered(own, start(opponent, text))
-                    yield RootWorld(world, both, 0.0, share, alternatives.get(text))
-
-    def _ordered(self, own: int, other: int) -> tuple[int, int]:
-        """Return what both players have observed, in their order."""
-        return (own, other) if self.view.player == 0 else (other, own)
+            found |= {key: (world, text) for key, (world, _) in theirs.items()}
+        for key, (world, text) in found.items():
+            belief = float(weights[drawn[key]]) if key in drawn else 0.0
+            share = considered[text][key][1] if considered.get(text) else belief
+            known = world.information_state_string(me)
+            sequences = {me: self._sequence if known == mine else start(me, known)}
+            sequences[opponent] = start(opponent, text)
+            both = sequences[0], sequences[1]
+            yield RootWorld(world, both, belief, share, alternatives.get(text))
 
     def _considered(self, world: State) -> tuple[Worlds, int]:
         """Return the opponent's belief in a world, by chance and our policy, and the work it was.
@@ -239,8 +234,7 @@ class Equilibrium(ThinkingAgent):
         It is empty if it is too large, or we do not act in all of its worlds.
         """
         me, opponent = self.view.player, 1 - self.view.player
-        limit = self.parameters.worlds
-        belief = EnumeratedBelief(self.game, opponent, limit=limit, policy=self._policy_in)
+        belief = EnumeratedBelief(self.game, opponent, limit=self._limit, policy=self._policy_in)
         state = self.game.new_initial_state()
         try:
             for action in (None, *world.history()):
@@ -273,14 +267,6 @@ class Equilibrium(ThinkingAgent):
                 alternatives[state.information_state_string(opponent)] = values[number]
         return alternatives
 
-    def _keep_policies(self) -> None:
-        """Keep the policies of our last decision, and of the opponent until our next one.
-
-        The beliefs of both players are weighted by them.
-        """
-        if self._tree is not None and not self._tree.is_complete():
-            self._stated.update(self._tree.near_policies(self.view.player))
-
     def _policy_in(self, state: State) -> Sequence[float]:
         """Return the policy of who acts next in a state; uniform if no search has stated it."""
         actor, count = state.next_actor(), len(state.legal_actions())
@@ -290,8 +276,10 @@ class Equilibrium(ThinkingAgent):
         return policy if policy is not None else [1 / count] * count
 
 
-def _compile(tree: GrowingTree) -> None:
+def _compile(game: Game) -> None:
     """Compile the kernels, or load their machine code, before a clock runs."""
+    tree = GrowingTree(Sequences())
+    tree.begin(game.new_initial_state())
+    tree.grow(np.zeros(_DRAWS), 0, 0.0)
     tree.iterate(1)
     tree.best_response(0)
-    tree.forget()

@@ -73,6 +73,7 @@ class GrowingTree:
       arrays: the tree for kernels, with room for more.
       nodes, sets, edges: how much of it is used.
       iterations: number of iterations so far.
+      worlds: number of worlds of the root that are active.
       states: the state of each node; None at the end of the game and above the root of a subgame.
       parent: (room,) the parent of each node.
       sequences: (room, 2) the numbers of what both players have observed.
@@ -95,7 +96,7 @@ class GrowingTree:
         self.sequences = np.zeros((_CAPACITY, 2), np.int32)
         self.turns = np.zeros((_CAPACITY, 2), np.int32)
         self._entries: list[int] = []  # the nodes of the worlds of the root
-        self._active = self._scanned = 0
+        self.worlds = self._scanned = 0
 
     # -- roots --------------------------------------------------------------------------------
 
@@ -109,7 +110,7 @@ class GrowingTree:
         start, extended = self._numbers.start, self._numbers.extended
         sequences = [extended(start(player), state.observation(player)) for player in (0, 1)]
         self._append(None, 0, (0, 0))
-        self._entries, self._active = [self._append(state, 0, sequences)], 1
+        self._entries, self.worlds = [self._append(state, 0, sequences)], 1
         self.arrays.chance[1] = 1.0
         self._set_children(0, 1, CHANCE)
         node, evaluate, self._evaluate = 1, self._evaluate, None
@@ -144,9 +145,8 @@ class GrowingTree:
             self.turns[entry, opponent] = 1
             self._entries.append(entry)
             self._set_children(gadget, first, choice)
-        _, self._groups = np.unique(
-            [root.sequences[opponent] for root in roots], return_inverse=True
-        )
+        known = [root.sequences[opponent] for root in roots]
+        _, self._groups = np.unique(known, return_inverse=True)
         self._beliefs = np.array([root.belief for root in roots])
         self._shares = np.array([root.share for root in roots])
         self._activate()
@@ -158,15 +158,15 @@ class GrowingTree:
         2025): all weights are safe, and these also fit the opponent that is expected. Worlds that
         it cannot tell apart are weighted by chance and the searcher's policy.
         """
-        entry = self._entries[self._active]
-        self._active += 1
+        entry = self._entries[self.worlds]
+        self.worlds += 1
         if self._is_open(entry):
             self.expand(entry)
-        groups, shares = self._groups[: self._active], self._shares[: self._active]
-        beliefs = np.bincount(groups, self._beliefs[: self._active])
+        groups, shares = self._groups[: self.worlds], self._shares[: self.worlds]
+        beliefs = np.bincount(groups, self._beliefs[: self.worlds])
         sums = np.bincount(groups, shares)
         likely = beliefs / beliefs.sum() + (sums > 0) / np.count_nonzero(sums)
-        self.arrays.chance[1 : 1 + self._active] = likely[groups] * shares / sums[groups] / 2
+        self.arrays.chance[1 : 1 + self.worlds] = likely[groups] * shares / sums[groups] / 2
 
     # -- growth -------------------------------------------------------------------------------
 
@@ -178,7 +178,7 @@ class GrowingTree:
         """
         from miai.search.kernels.regrets import descend
 
-        waiting = self._active < len(self._entries)
+        waiting = self.worlds < len(self._entries)
         leaf: int | None = None
         if not (waiting and draws[-1] < 0.5):
             leaf = descend(self.arrays[:], draws, explorer, exploration)
@@ -190,14 +190,9 @@ class GrowingTree:
             self._activate()
         return leaf is not None or waiting
 
-    @property
-    def worlds(self) -> int:
-        """Number of worlds of the root that are active."""
-        return self._active
-
     def is_complete(self) -> bool:
         """Return whether the tree reaches the end of the game everywhere."""
-        return self._active == len(self._entries) and self.first_leaf() is None
+        return self.worlds == len(self._entries) and self.first_leaf() is None
 
     def first_leaf(self) -> int | None:
         """Return the first node that can be expanded; None if the tree is complete."""
@@ -216,14 +211,11 @@ class GrowingTree:
             outcomes = state.chance_outcomes()
         else:
             outcomes = [(action, 1.0) for action in state.legal_actions()]
-        before = self.sequences[node].tolist()
+        before, extended = self.sequences[node].tolist(), self._numbers.extended
         for action, probability in outcomes:
             child = state.clone()
             child.apply_unchecked(action)
-            sequences = [
-                self._numbers.extended(before[player], child.observation(player))
-                for player in (0, 1)
-            ]
+            sequences = [extended(before[p], child.observation(p)) for p in (0, 1)]
             number = self._append(None if child.is_terminal() else child, node, sequences)
             if chance:
                 self.arrays.chance[number] = probability
@@ -231,9 +223,9 @@ class GrowingTree:
                 self.turns[number, actor] += 1
             if child.is_terminal():
                 self.arrays.value[number] = _above_half(child.returns())
-        actions = [action for action, _ in outcomes]
         group = CHANCE
         if not chance:
+            actions = [action for action, _ in outcomes]
             group = self._set(actor, before[actor], actions, int(self.turns[node, actor]))
         self._set_children(node, first, group)
         fresh = {n: s for n in range(first, self.nodes) if (s := self.states[n]) is not None}
@@ -248,8 +240,7 @@ class GrowingTree:
     def _value(self, leaves: dict[int, State]) -> None:
         """Let the evaluator value leaves; chance is drawn until a player decides."""
         assert self._evaluate is not None
-        asked: list[int] = []
-        states: list[State] = []
+        asked: dict[int, State] = {}
         for number, leaf in leaves.items():
             state = leaf.clone()
             while state.is_chance_node():
@@ -257,11 +248,10 @@ class GrowingTree:
             if state.is_terminal():
                 self.arrays.value[number] = _above_half(state.returns())
             else:
-                asked.append(number)
-                states.append(state)
-        if states:
-            for number, values in zip(asked, utilities(self._evaluate, states), strict=True):
-                self.arrays.value[number] = _above_half(values)
+                asked[number] = state
+        if asked:
+            rows = utilities(self._evaluate, list(asked.values()))
+            self.arrays.value[list(asked)] = [_above_half(row) for row in rows]
 
     def _is_open(self, node: int) -> bool:
         return self.states[node] is not None and not self.arrays.children[node]
@@ -319,11 +309,10 @@ class GrowingTree:
 
     def forget(self) -> None:
         """Forget all strategies, and keep the tree."""
-        arrays = self.arrays
-        for array in (arrays.regret, arrays.advice, arrays.total, arrays.worth):
-            array.fill(0)
-        sizes = arrays.size[: self.sets]
-        arrays.strategy[: self.edges] = np.repeat(1 / sizes, sizes)
+        for name in ("regret", "advice", "total", "worth", "visits"):
+            getattr(self.arrays, name).fill(0)
+        sizes = self.arrays.size[: self.sets]
+        self.arrays.strategy[: self.edges] = np.repeat(1 / sizes, sizes)
         self.iterations = 0
 
     def solution(self, player: int, sequence: int) -> tuple[dict[int, float], float]:

@@ -98,23 +98,15 @@ def _reach(tree: Tree, nodes: int, player: int, strategy: Floats) -> None:
 
 
 @part
-def _clear(tree: Tree, sets: int, player: int) -> None:
-    """Set the sums of a player's information sets to 0."""
-    for group in range(sets):
-        if tree.owner[group] == player:
-            tree.weight[group] = 0.0
-            for edge in range(tree.edge[group], tree.edge[group] + tree.size[group]):
-                tree.gain[edge] = 0.0
-
-
-@part
 def _values(tree: Tree, nodes: int, sets: int, player: int, strategy: Floats, plan: Floats) -> None:
     """Carry values for the player from the leaves up, and sum them up by information set.
 
     The player follows `plan`, the other one `strategy`. `gain` becomes the counterfactual value of
     each edge of the player, and `weight` the others' probability to reach each of its sets.
     """
-    _clear(tree, sets, player)
+    for group in range(sets):
+        tree.weight[group] = 0.0
+        tree.gain[tree.edge[group] : tree.edge[group] + tree.size[group]] = 0.0
     sign = 1.0 if player == 0 else -1.0
     for node in range(nodes - 1, -1, -1):
         first, count, group = tree.first[node], tree.children[node], tree.member[node]
@@ -200,22 +192,22 @@ def respond(arrays: Arrays, nodes: int, sets: int, player: int) -> float:
     """
     tree = Tree(*arrays)
     last = 0
+    for e in range(len(tree.plan)):
+        tree.plan[e] = tree.mean[e]
     for group in range(sets):
-        if tree.owner[group] == player:
-            last = max(last, tree.level[group])
-            for e in range(tree.edge[group], tree.edge[group] + tree.size[group]):
-                tree.plan[e] = tree.mean[e]
+        last = max(last, tree.level[group])
     _reach(tree, nodes, player, tree.mean)
     for level in range(last, -1, -1):
         _values(tree, nodes, sets, player, tree.mean, tree.plan)
         for group in range(sets):
             if tree.owner[group] == player and tree.level[group] == level:
-                edge, best = tree.edge[group], 0
-                for a in range(tree.size[group]):
-                    tree.plan[edge + a] = 0.0
-                    if tree.gain[edge + a] > tree.gain[edge + best]:
-                        best = a
-                tree.plan[edge + best] = 1.0
+                edge, stop = tree.edge[group], tree.edge[group] + tree.size[group]
+                best = edge
+                for e in range(edge, stop):
+                    if tree.gain[e] > tree.gain[best]:
+                        best = e
+                tree.plan[edge:stop] = 0.0
+                tree.plan[best] = 1.0
     _values(tree, nodes, sets, player, tree.mean, tree.plan)
     return float(tree.result[0])
 
@@ -235,30 +227,28 @@ def descend(arrays: Arrays, draws: Floats, explorer: int, exploration: float) ->
     node, turn = 0, 0
     while tree.children[node] > 0:
         first, count, group = tree.first[node], tree.children[node], tree.member[node]
-        draw, choice = draws[turn % len(draws)], 0
+        draw, choice, total, best = draws[turn % len(draws)], 0, 0.0, -np.inf
         turn += 1
-        if group >= 0 and tree.owner[group] == explorer:
-            edge = tree.edge[group]
-            if draw < 0.5:
-                visits, best = 1.0, -np.inf
-                for a in range(count):
-                    visits += tree.visits[edge + a]
-                for a in range(count):
-                    bonus = np.sqrt(visits) / (1.0 + tree.visits[edge + a]) / count
-                    score = tree.worth[edge + a] + exploration * bonus
-                    if score > best:
-                        best, choice = score, a
-                tree.visits[edge + choice] += 1.0
-                node = first + choice
-                continue
-            draw = 2.0 * draw - 1.0
-        total = 0.0
-        for a in range(count):
-            total += tree.chance[first + a] if group < 0 else tree.strategy[tree.edge[group] + a]
-            choice = a
-            if total > draw:
-                break
-        if group >= 0 and tree.owner[group] == explorer:
+        explores = group >= 0 and tree.owner[group] == explorer
+        if explores and draw < 0.5:
+            visits = 1.0
+            for e in range(tree.edge[group], tree.edge[group] + count):
+                visits += tree.visits[e]
+            for a in range(count):
+                edge = tree.edge[group] + a
+                bonus = np.sqrt(visits) / (1.0 + tree.visits[edge]) / count
+                score = tree.worth[edge] + exploration * bonus
+                if score > best:
+                    best, choice = score, a
+        else:
+            point = 2.0 * draw - 1.0 if explores else draw
+            while choice < count - 1:
+                edge = tree.edge[group] + choice
+                total += tree.chance[first + choice] if group < 0 else tree.strategy[edge]
+                if total > point:
+                    break
+                choice += 1
+        if explores:
             tree.visits[tree.edge[group] + choice] += 1.0
         node = first + choice
     return node
