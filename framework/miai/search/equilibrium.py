@@ -116,14 +116,11 @@ class Equilibrium(ThinkingAgent):
         self._draws = np.random.default_rng(derive_seed(seed, "equilibrium"))
         if isinstance(self._evaluator, Seedable):
             self._evaluator.seed(derive_seed(seed, "evaluator"))
-        self._belief = self._new_belief(player)
-
-    def _new_belief(self, player: int) -> BeliefState[State]:
         values = self.parameters.belief_parameters
         belief = make_belief(self.parameters.belief, self.game, player, values)
         if isinstance(belief, EnumeratedBelief) and belief.policy is None:
             belief.policy = self._policy_in
-        return belief
+        self._belief: BeliefState[State] = belief
 
     def observe(self, observation: Observation) -> None:
         """Follow the game."""

@@ -326,11 +326,8 @@ class GrowingTree:
             raise EmptyBeliefError(
                 f"equilibrium: nothing that can happen explains the observations of player {player}"
             )
-        self._average()
-        first = self.arrays.edge[group]
-        edges = slice(first, first + self.arrays.size[group])
-        policy: list[float] = self.arrays.mean[edges].tolist()
-        value = float(self.arrays.mean[edges] @ self.arrays.worth[edges])
+        policy, edge = self._mean(group), self.arrays.edge[group]
+        value = float(self.arrays.worth[edge : edge + len(policy)] @ policy)
         return dict(zip(self.actions[group], policy, strict=True)), value
 
     def near_policies(self, searcher: int) -> dict[tuple[int, str], list[float]]:
@@ -338,16 +335,13 @@ class GrowingTree:
 
         They are found by the player and what it knows, as `State.information_state_string` says.
         """
-        self._average()
-        arrays, policies = self.arrays, {}
-        groups, nodes = np.unique(arrays.member[: self.nodes], return_index=True)
+        policies: dict[tuple[int, str], list[float]] = {}
+        groups, nodes = np.unique(self.arrays.member[: self.nodes], return_index=True)
         for group, node in zip(groups.tolist(), nodes.tolist(), strict=True):
-            state, turns = self.states[node], self.turns[node, searcher]
-            if group == CHANCE or state is None or turns > (arrays.owner[group] != searcher):
-                continue
-            player, edge = int(arrays.owner[group]), arrays.edge[group]
-            policy = arrays.mean[edge : edge + arrays.size[group]].tolist()
-            policies[player, state.information_state_string(player)] = policy
+            state, player = self.states[node], int(self.arrays.owner[group])
+            near = group != CHANCE and self.turns[node, searcher] <= (player != searcher)
+            if state is not None and near:
+                policies[player, state.information_state_string(player)] = self._mean(group)
         return policies
 
     def best_response(self, player: int) -> float:
@@ -357,7 +351,6 @@ class GrowingTree:
         """
         from miai.search.kernels.regrets import respond
 
-        self._average()
         return respond(self.arrays[:], self.nodes, self.sets, player)
 
     def response_values(self, player: int) -> dict[int, float]:
@@ -376,10 +369,13 @@ class GrowingTree:
         rows = zip(numbers.tolist(), masses.tolist(), sums.tolist(), strict=True)
         return {number: total / mass for number, mass, total in rows if mass > 0}
 
-    def _average(self) -> None:
-        from miai.search.kernels.regrets import average
-
-        average(self.arrays[:], self.sets)
+    def _mean(self, group: int) -> list[float]:
+        """Return the mean strategy of a set; where its player never comes, the present one."""
+        edge, stop = self.arrays.edge[group], self.arrays.edge[group] + self.arrays.size[group]
+        total = self.arrays.total[edge:stop]
+        mean = total / total.sum() if total.any() else self.arrays.strategy[edge:stop]
+        policy: list[float] = mean.tolist()
+        return policy
 
 
 def _above_half(utilities: Sequence[float]) -> float:

@@ -36,11 +36,10 @@ class Tree(NamedTuple):
       regret, advice: (e) cumulative positive regret, and the regret of the latest iteration.
       strategy: (e) the present strategy.
       total: (e) sum of strategies, weighted by own reach and iteration.
-      mean: (e) the mean strategy.
       worth: (e) the owner's latest value of the action, given that the set is reached.
       visits: (e) how often `descend` chose the action for the explorer.
       reach, own, result: (n) work: probabilities of others and of the player, and values.
-      gain, plan: (e) work: counterfactual values, and the strategy of the player.
+      gain, plan, mean: (e) work: counterfactual values, a response, mean strategies.
       weight, arrival: (s) work: probabilities that the others, and the player, reach a set.
     """
 
@@ -170,19 +169,6 @@ def iterate(arrays: Arrays, nodes: int, sets: int, done: int, iterations: int) -
 
 
 @kernel
-def average(arrays: Arrays, sets: int) -> None:
-    """Write the mean strategy of each set; where its player never comes, the present one."""
-    tree = Tree(*arrays)
-    for group in range(sets):
-        edge, stop = tree.edge[group], tree.edge[group] + tree.size[group]
-        total = 0.0
-        for e in range(edge, stop):
-            total += tree.total[e]
-        for e in range(edge, stop):
-            tree.mean[e] = tree.total[e] / total if total > 0.0 else tree.strategy[e]
-
-
-@kernel
 def respond(arrays: Arrays, nodes: int, sets: int, player: int) -> float:
     """Return the player's value of a best response to the other's mean strategy, at the root.
 
@@ -192,10 +178,15 @@ def respond(arrays: Arrays, nodes: int, sets: int, player: int) -> float:
     """
     tree = Tree(*arrays)
     last = 0
-    for e in range(len(tree.plan)):
-        tree.plan[e] = tree.mean[e]
     for group in range(sets):
         last = max(last, tree.level[group])
+        edge, stop = tree.edge[group], tree.edge[group] + tree.size[group]
+        total = 0.0
+        for e in range(edge, stop):
+            total += tree.total[e]
+        for e in range(edge, stop):
+            tree.mean[e] = tree.total[e] / total if total > 0.0 else tree.strategy[e]
+            tree.plan[e] = tree.mean[e]
     _reach(tree, nodes, player, tree.mean)
     for level in range(last, -1, -1):
         _values(tree, nodes, sets, player, tree.mean, tree.plan)
