@@ -69,6 +69,7 @@ from miai.equilibria.tree import extract
 solver = Solver(extract(miai.load_game("kuhn_poker")), "pcfr+")
 solver.advance(1)
 solver.measure()
+agent("kuhn_poker", "equilibrium")
 """
 FAMILIES: Final = (BLIND_CHESS, GO, BELIEFS, LIFE_AND_DEATH, EQUILIBRIA)  # the longest first
 
