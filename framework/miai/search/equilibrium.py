@@ -32,6 +32,7 @@ from miai.search.protocol import Seedable, deadline_after, require_two_player_co
 from miai.search.worlds import make_belief, mean_utility
 from miai.seeds import derive_seed
 
+_EXPLORATION = 0.35  # weight of exploration, in ranges of utilities
 _DRAWS = 64  # random numbers for one path down a tree
 _STEP = 2000  # nodes whose update takes about as long as a step of growth
 _WORK = 200_000  # nodes that are updated between two looks at the time, about
@@ -53,9 +54,6 @@ class EquilibriumParameters(Parameters):
     )
     worlds: int = parameter(
         300, ge=1, unit="worlds", help="Maximum number of worlds at the root of a subgame"
-    )
-    exploration: float = parameter(
-        0.7, ge=0, unit="half the range of utilities", help="Weight of exploration"
     )
     evaluator: str = parameter("random-rollout", component="evaluator", help="Evaluator of leaves")
     evaluator_parameters: dict[str, Any] = parameter({}, help="Parameters of the evaluator")
@@ -88,8 +86,7 @@ class Equilibrium(ThinkingAgent):
             parameters.evaluator, game, parameters.evaluator_parameters, search="equilibrium"
         )
         self._evaluate = evaluation_in_place(self._evaluator)
-        half = (game.info.max_utility - game.info.min_utility) / 2
-        self._exploration = parameters.exploration * half
+        self._exploration = _EXPLORATION * (game.info.max_utility - game.info.min_utility)
         self._limit = min(parameters.worlds, max(1, parameters.nodes // 10))
         self._numbers = Sequences()
         try:
