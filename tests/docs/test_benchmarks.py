@@ -75,6 +75,7 @@ SMALL = {
     ),
     "uci_client.py": ("--positions", "5", "--rounds", "1"),
     "programs.py": ("--moves", "50", "--simulations", "20"),
+    "soundness.py": ("--games", "kuhn_poker", "--seeds", "1", "--seconds", "0.01"),
     "equilibria.py": ("--games", "kuhn_poker", "--repeats", "1", "--seconds", "0.01"),
     "adaptive.py": ("--players", "8", "--spreads", "400", "--fields", "1"),
 }
