@@ -69,6 +69,16 @@ def test_best_responses_are_those_of_openspiel(text: str) -> None:
     assert ours > 0.1
 
 
+def test_the_first_iteration_is_that_of_a_calculation_by_hand() -> None:
+    """The first player with the queen has passed, by 1/2, and is bet at, by 1/2, with probability
+    1/12 by a jack and by a king. To fold loses 1; to call wins 2 or loses 2."""
+    tree = tree_of(miai.load_game("kuhn_poker"), 1)
+    node = next(n for n, state in enumerate(tree.states) if state and state.key() == "QJpb")
+    edge = tree.arrays.edge[tree.arrays.member[node]]
+    assert tree.arrays.total[edge : edge + 2] == pytest.approx([1 / 4, 1 / 4])
+    assert tree.arrays.regret[edge : edge + 2] == pytest.approx([0, 1 / 12])
+
+
 @pytest.mark.parametrize("name", ["kuhn_poker", "matching_pennies"])
 def test_its_policies_are_an_equilibrium(name: str) -> None:
     """Also of players who act at once: none knows what another chooses."""
