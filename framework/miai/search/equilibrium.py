@@ -212,10 +212,12 @@ class Equilibrium(ThinkingAgent):
                     break
         found = {key: (worlds[drawn[key]], text) for key, text in texts.items()}
         for text, theirs in considered.items():
-            found |= {key: (world, text) for key, (world, _) in theirs.items()}
+            for key, (world, _) in theirs.items():
+                # Equal keys mean equal futures: the opponent's world may have another past of ours.
+                found.setdefault(key, (world, text))
         for key, (world, text) in found.items():
             belief = float(weights[drawn[key]]) if key in drawn else 0.0
-            share = considered[text][key][1] if considered.get(text) else belief
+            share = considered.get(text, {}).get(key, (world, belief))[1]
             known = world.information_state_string(me)
             sequences = {me: self._sequence if known == mine else start(me, known)}
             sequences[opponent] = start(opponent, text)
