@@ -20,9 +20,7 @@ from miai.game import Game, Observation, Player, State, sample_chance
 from miai.search.evaluators import Evaluate, utilities
 from miai.search.worlds import observation_key
 
-CHANCE = -1
-"""The number of the information set of a chance node, and of a leaf."""
-
+CHANCE = -1  # in place of an information set, of a chance node and of a leaf
 _CAPACITY = 1024  # nodes for which a new tree has room
 _CERTAIN = 4.0  # times the limit: a larger estimate of a game's size is believed
 
@@ -53,10 +51,9 @@ class RootWorld:
       state: the world.
       sequences: numbers of what each player has observed there.
       belief: its probability in the searcher's belief; 0 if only the opponent considers it.
-      share: its weight among the worlds that the opponent cannot tell from it, by chance and the
-        searcher's policy.
-      alternative: what the opponent can have instead of the subgame, given what it knows: its
-        utility above half the utility sum. None if that is unknown; then it has no choice.
+      share: its weight among worlds alike to the opponent, by chance and the searcher's policy.
+      alternative: what the opponent, given what it knows, can have instead of the subgame: utility
+        above half the utility sum. None if unknown; then it has no choice.
     """
 
     state: State
@@ -101,11 +98,9 @@ class GrowingTree:
     # -- roots --------------------------------------------------------------------------------
 
     def begin(self, state: State, *, until: int | None = None, limit: int = 0) -> None:
-        """Begin at the start of a game; expand the first decisions of a player, and all before.
+        """Begin at the start of a game; expand all up to the first decisions of player `until`.
 
-        Args:
-          until: the player; None to expand nothing.
-          limit: number of nodes at which expansion stops.
+        Expansion stops at `limit` nodes.
         """
         start, extended = self._numbers.start, self._numbers.extended
         sequences = [extended(start(player), state.observation(player)) for player in (0, 1)]
@@ -345,19 +340,15 @@ class GrowingTree:
         return policies
 
     def best_response(self, player: int) -> float:
-        """Return a player's value of its best response to the other's mean strategy, at the root.
-
-        It is its utility above half the utility sum; see `kernels.regrets.respond`.
-        """
+        """Return a player's utility above half the sum by its best response to the other's mean."""
         from miai.search.kernels.regrets import respond
 
         return respond(self.arrays[:], self.nodes, self.sets, player)
 
     def response_values(self, player: int) -> dict[int, float]:
-        """Return that value given what the player knows, by the number of its observations.
+        """Return that utility given what the player knows, by the number of its observations.
 
-        Each is the mean over all nodes at which its observations became these, weighted by the
-        others' probabilities; numbers that these never reach are left out.
+        It is the mean over the nodes at which it came to know this, weighted by the others' reach.
         """
         self.best_response(player)
         sequences = self.sequences[: self.nodes, player]

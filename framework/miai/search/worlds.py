@@ -325,10 +325,7 @@ class WorldsAgent(ThinkingAgent):
 def make_belief(
     name: str, game: Game, player: int, values: Mapping[str, Any]
 ) -> BeliefState[State]:
-    """Return the belief of that name, of a player who has observed nothing yet.
-
-    Raises `PluginError` if the name or a parameter is wrong.
-    """
+    """Return the belief of that name, of a player who has observed nothing yet."""
     component = registry().get(BELIEF, name, game=game.info.name)
     belief: BeliefState[State] = component.build(game, player, values=values)
     return belief
