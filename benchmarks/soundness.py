@@ -48,15 +48,19 @@ def measure(
         budget["nodes"] = nodes
     player = make_agent(agent, tree.game, **budget)
     asked = 1 if player.policy_is_fixed else seeds
-    began, seen = time.monotonic(), {}
-    for number in range(len(tree)):
-        seen[number] = tree.observations_at(number)
+    began = time.monotonic()
 
     def stated(at: InformationSet) -> dict[int, float]:
         mean: Counter[int] = Counter()
+        state, seen = tree.game.new_initial_state(), []
+        for action in (None, *at.history):
+            if action is not None:
+                state.apply_unchecked(action)
+            if (observation := state.observation(at.player)) is not None:
+                seen.append(observation)
         for seed in range(asked):
             player.new_game(seed, player=at.player)
-            for observation in seen[at.number]:
+            for observation in seen:
                 player.observe(observation)
             for action, probability in (player.policy() or {}).items():
                 mean[action] += probability / asked  # type: ignore[assignment]  # a float

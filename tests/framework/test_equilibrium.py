@@ -48,7 +48,9 @@ def nash_conv_of(game: Game, agent: Equilibrium) -> float:
     """Return the NashConv of the policies that an agent states at all information sets."""
     tree = extract(game)
 
-    policy = tree.policy_from(lambda at: told(agent, at.player, tree.observations_at(at.number)))
+    policy = tree.policy_from(
+        lambda at: told(agent, at.player, seen_by(game, at.player, at.history))
+    )
     return exploitability(tree, policy).nash_conv
 
 
