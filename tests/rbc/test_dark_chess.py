@@ -15,6 +15,7 @@ from tests.seeds import seed_of_test
 import miai
 from miai import Game, PlayerView
 from miai.api import renderer_for
+from miai.clock import ClockReading, TimeControl
 from miai.information import EnumeratedBelief
 from miai.testing import check_game
 from miai_rbc.belief.dark import DarkBelief
@@ -188,3 +189,24 @@ def test_the_baseline_beats_random_moves(seat: int) -> None:
     assert record.detail.endswith("king captured")
     own = [move.statistics for move in record.moves if move.actor == seat]
     assert all(statistics["boards"] and "rebuilt" not in statistics for statistics in own)
+
+
+@pytest.mark.parametrize("listed", [0, 2000])  # also with more boards than are looked at
+@pytest.mark.parametrize(("queen", "sign"), [("8/8/4Q3", 1), ("4q3/8/8", -1)])
+def test_the_equilibrium_values_leaves_by_the_engine(
+    queen: str, sign: int, listed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("miai.search.equilibrium._LISTED", listed)
+    game = dark(fen=f"7k/8/8/8/{queen}/K7 b - - 0 1")
+    engine: dict[str, Any] = {"evaluator": "engine", "evaluator_parameters": {"depth": 1}}
+    agent = miai.make_agent("equilibrium", game, iterations=20, **engine)
+    agent.new_game(1, player=0)
+    state = game.new_initial_state()
+    for action in (None, state.string_to_action("h8g8")):
+        if action is not None:
+            state.apply_action(action)
+        if (observation := state.observation(0)) is not None:
+            agent.observe(observation)
+    value = agent.act(ClockReading(control=TimeControl())).statistics["value"]
+    assert isinstance(value, float)
+    assert 0.9 < sign * value <= 1

@@ -10,12 +10,14 @@ Zhang, Sandholm 2021), on a tree that grows where play leads (Zhang, Sandholm 20
 from __future__ import annotations
 
 import math
+import random
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import model_validator
 
 from miai.agent import Decision, ThinkingAgent, Thought
@@ -37,6 +39,7 @@ _DRAWS = 64  # random numbers for one path down a tree
 _STEP = 2000  # nodes whose update takes about as long as a step of growth
 _WORK = 200_000  # nodes that are updated between two looks at the time, about
 _WORK_PER_WORLD = 10  # positions generated for the beliefs of the opponent, for each world
+_LISTED = 2000  # worlds that are all looked at before some are drawn; a board of chess takes 20 us
 _NEAR = 300  # positions up to a first decision before which a tree begins at the game's start
 
 
@@ -193,7 +196,7 @@ class Equilibrium(ThinkingAgent):
         """
         me, opponent, limit = self.view.player, 1 - self.view.player, self._limit
         now = time.monotonic()
-        worlds, weights = list(self._belief), np.array(world_weights(self._belief))
+        worlds, weights = self._listed()
         keys = np.log(self._draws.random(len(worlds))) / np.maximum(weights, 1e-300)
         drawn = {worlds[n].key(): n for n in np.argsort(-keys)[:limit].tolist()}
         mine = next(iter(worlds)).information_state_string(me)
@@ -223,6 +226,15 @@ class Equilibrium(ThinkingAgent):
             sequences[opponent] = start(opponent, text)
             both = sequences[0], sequences[1]
             yield RootWorld(world, both, belief, share, alternatives.get(text))
+
+    def _listed(self) -> tuple[list[State], NDArray[np.float64]]:
+        """Return the worlds of the belief with their weights; of very many a sample, alike."""
+        belief = self._belief
+        if len(belief) <= _LISTED:
+            return list(belief), np.array(world_weights(belief))
+        rng = random.Random(int(self._draws.integers(1 << 62)))
+        worlds = [belief.sample(rng) for _ in range(self._limit)]
+        return worlds, np.full(len(worlds), 1 / len(worlds))
 
     def _considered(self, world: State) -> tuple[Worlds, int]:
         """Return the opponent's belief in a world, by chance and our policy, and the work it was.

@@ -31,7 +31,7 @@ from miai_rbc.kernels.engine import (
 )
 from miai_rbc.kernels.moves import MAX_MOVES
 from miai_rbc.rbc_parameters import EvaluatorParameters
-from miai_rbc.rules.game import RbcGame, RbcState
+from miai_rbc.rules.game import BoardGame, BoardState
 
 ANALYSIS = "analysis"
 """Name of the kernels of the engine, for `KernelFamily.compiling`."""
@@ -153,7 +153,7 @@ class EngineEvaluator:
     (Elo 1978), ``2 / (1 + 10 ** (-centipawns / 400)) - 1``, so that a pawn is 0.28.
     """
 
-    def __init__(self, game: RbcGame, parameters: EvaluatorParameters | None = None) -> None:
+    def __init__(self, game: BoardGame, parameters: EvaluatorParameters | None = None) -> None:
         parameters = parameters or EvaluatorParameters()
         self._engine = KernelEngine(KernelParameters(**parameters.model_dump()))
 
@@ -163,7 +163,7 @@ class EngineEvaluator:
 
     def evaluate(self, states: Sequence[State]) -> NDArray[np.float64]:
         """Return utilities, float64 of shape (len(states), 2), White's first."""
-        rows = np.concatenate([cast("RbcState", state).boards.rows for state in states])
+        rows = np.concatenate([cast("BoardState", state).boards.rows for state in states])
         scores = self._engine.evaluate(rows).scores.astype(np.float64)
         black = np.array([state.current_player() == 1 for state in states])
         white = np.tanh(np.where(black, -scores, scores) * np.log(10) / (2 * _CENTIPAWNS))
