@@ -104,6 +104,7 @@ def test_the_command_scales_log_odds_and_nothing_else(tmp_path: Path, games: Pat
     assert json.loads(again)["factor"] == pytest.approx(1, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_what_it_cannot_calibrate_is_named(tmp_path: Path, games: Path) -> None:
     out = ("--out", tmp_path / "out.safetensors")
     policy = small_file(tmp_path / "net.safetensors", height=1, width=8, value="none")

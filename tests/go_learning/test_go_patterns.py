@@ -90,6 +90,7 @@ def turn(flat: NDArray[np.int64], symmetry: int) -> NDArray[np.int64]:
     return (square[:, ::-1] if symmetry >= 4 else square).ravel()
 
 
+@pytest.mark.slow
 def test_learning_finds_the_captures_and_measures_on_other_games(trained: PatternPolicy) -> None:
     # The players capture where they can, at random otherwise: the policy must find that out.
     games = [play_random(seed, 50) for seed in range(1000, 1012)]
