@@ -20,6 +20,25 @@ app = typer.Typer(
     help="Inspect games of Reconnaissance Blind Chess, and learn from them.", no_args_is_help=True
 )
 
+dark_app = typer.Typer(no_args_is_help=True)
+
+
+@dark_app.callback()
+def _dark() -> None:
+    """Play dark chess (Fog of War) on a site."""
+
+
+@dark_app.command("serve")
+def serve(
+    agent: Annotated[str, typer.Option(help="Agent that answers.")] = "dark-minimax",
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port; 0: any free one.")] = 8765,
+) -> None:
+    """Answer requests in mistboard's format on the loopback interface, until Ctrl-C."""
+    from miai_rbc import mistboard
+
+    mistboard.serve(agent, port)
+
+
 _Histories = Annotated[
     list[Path],
     typer.Argument(metavar="HISTORY...", help="Game histories of reconchess, or folders of them."),

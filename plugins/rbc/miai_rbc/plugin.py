@@ -24,10 +24,11 @@ def miai_register(registry: Registry) -> None:
 
 @hookimpl
 def miai_register_commands(app: typer.Typer) -> None:
-    """Add the commands ``miai rbc``."""
+    """Add the commands ``miai rbc`` and ``miai dark-chess``."""
     from miai_rbc import commands
 
     app.add_typer(commands.app, name="rbc")
+    app.add_typer(commands.dark_app, name="dark-chess")
 
 
 def opponents(game: Game, parameters: Parameters) -> Opponents:

@@ -148,8 +148,9 @@ def seen_event_of(observation: Observation, *, pawns: int) -> SeenMoved | SeenOp
         if not isinstance(data, Mapping):
             raise TypeError("no data")
         own = observation.actor == player
-        square = square_of_name(data["en_passant"])
-        ep = ANY_EP if own else -1 if square is None else square
+        unknown = own or data["en_passant"] == FOG
+        square = None if unknown else square_of_name(data["en_passant"])
+        ep = ANY_EP if unknown else -1 if square is None else square
         view = View.of_text(data["view"], player, ep)
         captured = square_of_name(data["captured"])
         ends = KING_CAPTURED in str(data.get("result", ""))
