@@ -7,8 +7,7 @@ import random
 import signal
 import subprocess
 import sys
-import urllib.error
-import urllib.request
+from http.client import HTTPConnection
 from typing import Any
 
 import chess
@@ -36,9 +35,8 @@ def seen(state: DarkState, player: int, kind: str, **facts: Any) -> dict[str, An
         [square, {"type": piece.symbol().upper(), "color": ("black", "white")[piece.color]}]
         for square, piece in state.board().piece_map(mask=window).items()
     ]
-    ply = state.move_number()
-    view = {"ply": ply, "kind": kind, "visibility_mask": hex(window), "visible_pieces": pieces}
-    return {**view, "own_move": None, "own_capture_square": None, **facts}
+    view = {"visibility_mask": hex(window), "visible_pieces": pieces}
+    return {"ply": state.move_number(), "kind": kind, **view, **facts}
 
 
 def request(player: int = 0, **facts: Any) -> bytes:
@@ -50,36 +48,25 @@ def request(player: int = 0, **facts: Any) -> bytes:
 
 @pytest.mark.parametrize(("way", "player"), [("transcript", 0), ("delta", 0), ("push", 1)])
 def test_a_game_is_played_and_the_truth_believed(way: str, player: int) -> None:
-    rng, engine, state = (
-        random.Random(seed_of_test()),
-        Engine("dark-minimax"),
-        dark().new_initial_state(),
-    )
+    rng, engine, state = random.Random(seed_of_test()), Engine("dark-minimax"), DarkState(dark())
     transcript = [seen(state, player, "initial")]
     while not state.is_terminal() and state.move_number() < 11:
         texts = {state.action_to_string(action): action for action in state.legal_actions()}
         if state.current_player() != player:
-            before = state.board()
+            own = state.board().occupied_co[player == 0]
             state.apply_action(rng.choice(list(texts.values())))
-            lost = chess.SquareSet(
-                before.occupied_co[player == 0] & ~state.board().occupied_co[player == 0]
-            )
-            transcript.append(
-                seen(state, player, "opp_move", own_capture_square=next(iter(lost), None))
-            )
+            lost = chess.SquareSet(own & ~state.board().occupied_co[player == 0])
+            square = next(iter(lost), None)
+            transcript.append(seen(state, player, "opp_move", own_capture_square=square))
             continue
         moves = {text: move_of(text, state) for text in texts}
-        warm = way != "transcript" and state.move_number() > 1
-        news = (
-            {"latestObservationDelta": transcript[-1]}
-            if warm
-            else {"observationTranscript": transcript}
-        )
+        whole = way == "transcript" or state.move_number() < 2
+        name = "observationTranscript" if whole else "latestObservationDelta"
+        news = {name: transcript if whole else transcript[-1]}
         answer = engine.answer(request(player, legalMoves=[*moves.values()], **news))
         agent = engine._seats["s"].agent
         assert isinstance(agent, DarkMinimax)
         assert state in agent.belief
-        assert answer["sessionId"] == "s"
         (text,) = (text for text, move in moves.items() if move == answer["move"])
         state.apply_action(texts[text])
         transcript.append(seen(state, player, "own_move", own_move=moves[text]))
@@ -88,28 +75,38 @@ def test_a_game_is_played_and_the_truth_believed(way: str, player: int) -> None:
     assert state.move_number() > 8
 
 
-TURN: dict[str, Any] = {"legalMoves": [{"from": "e2", "to": "e4"}]}
 START = seen(dark().new_initial_state(), 0, "initial")
+MOVES = [{"from": "e2", "to": "e4"}]
+TURN: dict[str, Any] = {"legalMoves": MOVES, "observationTranscript": [START]}
 
 
 @pytest.mark.parametrize(
     ("facts", "message"),
     [
-        (TURN, "begins with observationTranscript"),
+        ({"legalMoves": MOVES, "latestObservationDelta": START}, "begins with observationTranscr"),
         ({"observationTranscript": [START]}, "a turn has legalMoves"),
+        ({**TURN, "observationTranscript": [{**START, "own_move": MOVES[0]}]}, "those of the lat"),
         ({**TURN, "observationTranscript": [{**START, "visibility_mask": "f"}]}, "mask"),
         ({**TURN, "observationTranscript": [{**START, "visible_pieces": [[64, {}]]}]}, "less than"),
-        ({**TURN, "observationTranscript": [{**START, "visible_pieces": [[0, {}]]}]}, "type"),
         ({**TURN, "observationTranscript": [{**START, "visible_pieces": []}]}, "standard start"),
         ({"legalMoves": [{"from": "e2", "to": "e9"}]}, "legalMoves"),
+        ({"legalMoves": 513 * MOVES}, "at most 512"),
         ({"protocolVersion": "2"}, "protocolVersion"),
         ({"gameSpecId": "dark-xiangqi"}, "gameSpecId"),
-        ({"color": "red"}, "color"),
     ],
 )
 def test_what_is_no_request_is_refused(facts: dict[str, Any], message: str) -> None:
+    engine = Engine("random")
     with pytest.raises(ValueError, match=message):
-        Engine("random").answer(request(**facts))
+        engine.answer(request(**facts))
+    assert not engine._seats
+
+
+def test_the_game_that_was_silent_longest_is_forgotten() -> None:
+    engine = Engine("random")
+    for n in (*range(16), 0, 16):
+        assert engine.answer(request(sessionId=str(n), **TURN))["move"] == MOVES[0]
+    assert list(engine._seats) == [str(n) for n in (*range(2, 16), 0, 16)]
 
 
 @pytest.mark.slow
@@ -118,21 +115,18 @@ def test_the_command_answers_on_the_loopback_interface_until_it_is_interrupted()
     with subprocess.Popen([*command, "--port", "0"], stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         address = server.stdout.readline().split()[-1]
-        good, status = request(**TURN, observationTranscript=[START]), []
-        for body, kind in (
-            (good, "application/json"),
-            (b"{", "application/json"),
-            (good, "text/plain"),
-        ):
-            post = urllib.request.Request(address, body, {"content-type": kind})
-            try:
-                with urllib.request.urlopen(post, timeout=20) as answer:
-                    assert json.load(answer)["move"] == TURN["legalMoves"][0]
-                    status.append(answer.status)
-            except urllib.error.HTTPError as error:
-                status.append(error.code)
+        assert address.startswith("http://127.0.0.1:")
+        kind, statuses = {"content-type": "application/json"}, []
+        for body, headers in [
+            (request(**TURN), kind),
+            (b"{", kind),
+            (request(**TURN), {"content-type": "text/plain"}),
+            (request(**TURN), {**kind, "host": "example.com"}),
+            (b"", {**kind, "content-length": "10000000"}),
+        ]:
+            connection = HTTPConnection(address.split("/")[2], timeout=20)
+            connection.request("POST", PATHS[0], body, headers)
+            statuses.append(connection.getresponse().status)
         server.send_signal(signal.SIGINT)
         assert server.wait(20) == 0
-    assert status == [200, 400, 403]
-    assert address.startswith("http://127.0.0.1:")
-    assert address.endswith(PATHS[0])
+    assert statuses == [200, 400, 403, 403, 413]

@@ -20,12 +20,7 @@ app = typer.Typer(
     help="Inspect games of Reconnaissance Blind Chess, and learn from them.", no_args_is_help=True
 )
 
-dark_app = typer.Typer(no_args_is_help=True)
-
-
-@dark_app.callback()
-def _dark() -> None:
-    """Play dark chess (Fog of War) on a site."""
+dark_app = typer.Typer(help="Play dark chess (Fog of War) on a site.", no_args_is_help=True)
 
 
 @dark_app.command("serve")

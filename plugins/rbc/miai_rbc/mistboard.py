@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections import OrderedDict
+import weakref
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Annotated, Any, Final, Literal
 
@@ -25,11 +25,12 @@ from miai_rbc.rules.dark import EMPTY, FOG
 from miai_rbc.rules.observations import move_of_name
 
 PATHS: Final = ("/internal/engine/turn", "/internal/engine/observe")
-_MOST_BODY, _MOST_GAMES = 1 << 22, 16
-_UNSEEN: Final = FOG * 64
+_MOST_DIGITS, _MOST_GAMES = 7, 16  # of a body's length in bytes
+_PROMOTIONS = {None: "", "queen": "q", "rook": "r", "bishop": "b", "knight": "n"}
 _Square = Annotated[str, Field(pattern="^[a-h][1-8]$")]
 _Index = Annotated[int, Field(ge=0, lt=64)]
 _Milliseconds = Annotated[float, Field(ge=0, le=1e10)]
+_Name = Annotated[str, Field(max_length=200)]
 
 
 class _Move(BaseModel):
@@ -38,19 +39,15 @@ class _Move(BaseModel):
     promotion: Literal["queen", "rook", "bishop", "knight"] | None = None
 
     def action(self) -> int:
-        letter = "n" if self.promotion == "knight" else (self.promotion or "")[:1]
-        return action_of(move_of_name(self.start + self.to + letter))
-
-    def passes(self, cells: str) -> bool:
-        """Return whether the move captures en passant: a pawn's step aside to an empty square."""
-        to, pawn = chess.parse_square(self.to), cells[chess.parse_square(self.start)] in "pP"
-        return pawn and self.start[0] != self.to[0] and cells[to] == EMPTY
+        return action_of(move_of_name(self.start + self.to + _PROMOTIONS[self.promotion]))
 
     def captured(self, cells: str) -> int | None:
+        """Return the square of what the move captures on a board that is seen as `cells`."""
         start, end = chess.parse_square(self.start), chess.parse_square(self.to)
-        if self.passes(cells):
-            return end & 7 | start & 56
-        return end if cells[end] not in EMPTY + FOG else None
+        if cells[end] not in EMPTY + FOG:
+            return end
+        aside = cells[start] in "pP" and self.start[0] != self.to[0]
+        return end & 7 | start & 56 if aside else None
 
 
 class _Piece(BaseModel):
@@ -63,7 +60,7 @@ class _Seen(BaseModel):
     kind: Literal["initial", "own_move", "opp_move"]
     own_move: _Move | None = None
     visibility_mask: str = Field(pattern="^0x[0-9a-fA-F]{1,16}$")
-    visible_pieces: list[tuple[_Index, _Piece]]
+    visible_pieces: list[tuple[_Index, _Piece]] = Field(max_length=64)
     own_capture_square: _Index | None = None
 
     def cells(self) -> str:
@@ -80,11 +77,11 @@ class _Request(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel)
 
     protocol_version: Literal["1"]
-    game_id: str = Field(max_length=200)
-    session_id: str = Field(max_length=200)
+    game_id: _Name
+    session_id: _Name
     game_spec_id: Literal["dark-chess"] = "dark-chess"
     color: Literal["white", "black"]
-    engine_seed: int = Field(0, ge=0)
+    engine_seed: int = Field(0, ge=0, lt=1 << 64)
     clock: dict[Literal["remaining_ms", "increment_ms"], _Milliseconds | None] = {}
     legal_moves: list[_Move] = Field([], max_length=512)
     observation_transcript: list[_Seen] = Field([], max_length=5000)
@@ -101,51 +98,46 @@ class _Request(BaseModel):
 
 
 class _Seat:
+    """An agent in a game, and what it saw last."""
+
     def __init__(self, agent: str, request: _Request) -> None:
         self.agent = miai.make_agent(agent, miai.load_game("dark-chess"))
+        weakref.finalize(self, self.agent.close)
         self._player = ("white", "black").index(request.color)
         self.agent.new_game(request.engine_seed, player=self._player)
-        self._ply, self._cells = -1, _UNSEEN
+        self._ply, self._cells = -1, FOG * 64
         self._move: _Move | None = None
 
-    def observe(self, seen: _Seen, legal: list[_Move] | None = None) -> None:
-        """Take in an observation, with the legal moves if it is the latest, unless it is known."""
+    def observe(self, seen: _Seen, legal: list[_Move]) -> None:
+        """Take in an observation unless it is known, with the legal moves if it is the latest."""
         if seen.ply <= self._ply:
             return
-        if seen.kind == "opp_move" and seen.ply == self._ply + 2 and self._move is not None:
-            self._tell(_UNSEEN, self._move.captured(self._cells), own=self._move)  # was not sent
-        own = seen.own_move if seen.kind == "own_move" else None
-        captured = own.captured(self._cells) if own else seen.own_capture_square
-        self._tell(seen.cells(), captured, own=own, start=seen.kind == "initial", legal=legal)
-        self._ply = seen.ply
-
-    def _tell(
-        self,
-        cells: str,
-        captured: int | None,
-        *,
-        own: _Move | None,
-        start: bool = False,
-        legal: list[_Move] | None = None,
-    ) -> None:
-        self._cells, player = cells, self._player
-        if start and "RNBQKBNR" not in cells.upper():
+        if seen.ply == self._ply + 2 and self._move is not None:  # its own move was not sent
+            facts = {"ply": seen.ply - 1, "kind": "own_move", "own_move": self._move}
+            blind = _Seen.model_validate({**facts, "visibility_mask": "0x0", "visible_pieces": []})
+            self.observe(blind, [])
+        own, cells, player = seen.own_move, seen.cells(), self._player
+        if seen.kind == "initial" and "RNBQKBNR" not in cells.upper():
             raise ValueError("only the standard start is played")
-        passed = [move.to for move in legal or () if move.passes(cells)]
+        captured = own.captured(self._cells) if own else seen.own_capture_square
+        passed = [m.to for m in legal if m.captured(cells) not in (None, chess.parse_square(m.to))]
         data = {
             "view": "/".join(cells[rank : rank + 8] for rank in range(56, -1, -8)),
             "captured": None if captured is None else chess.square_name(captured),
-            "en_passant": FOG if legal is None else passed[0] if passed else None,
+            "en_passant": passed[0] if passed else None if legal else FOG,
         }
-        actor = None if start else player if own else 1 - player
-        actions = tuple(sorted(move.action() for move in legal or ()))
+        actor = None if seen.kind == "initial" else player if own else 1 - player
+        actions = () if own else tuple(sorted(move.action() for move in legal))
         action = own.action() if own else None
         self.agent.observe(Observation(player, actor, action, data, actions))
+        self._ply, self._cells = seen.ply, cells
 
     def move(self, request: _Request) -> _Move:
         """Return the agent's choice among the legal moves."""
-        action = self.agent.act(request.reading()).action
-        self._move = next(move for move in request.legal_moves if move.action() == action)
+        moves = {move.action(): move for move in request.legal_moves}
+        if not moves or moves.keys() != set(self.agent.view.legal_actions):
+            raise ValueError("a turn has legalMoves, those of the latest observation")
+        self._move = moves[self.agent.act(request.reading()).action]
         return self._move
 
 
@@ -154,41 +146,54 @@ class Engine:
 
     def __init__(self, agent: str) -> None:
         self._agent = agent
-        self._seats: OrderedDict[str, _Seat] = OrderedDict()
+        self._seats: dict[str, _Seat] = {}  # those asked last at the end
         miai.make_agent(agent, miai.load_game("dark-chess")).close()  # compiled, or refused, now
 
     def answer(self, body: bytes) -> dict[str, Any]:
-        """Return the answer to a request.
-
-        Raises:
-          ValueError: not a request of the format, or of a game that did not begin here.
-        """
+        """Return the answer to a request. Raises `ValueError` or `MiaiError` if it is wrong."""
         request = _Request.model_validate_json(body)
-        names = {"protocol_version", "game_id", "session_id"}
-        facts = request.model_dump(include=names, by_alias=True)
-        if request.observation is not None:
-            if request.session_id in self._seats:
-                self._seats[request.session_id].observe(request.observation)
-            return {**facts, "received": True}
-        move = self._seat(request).move(request)
-        return {**facts, "move": move.model_dump(by_alias=True, exclude_none=True)}
-
-    def _seat(self, request: _Request) -> _Seat:
-        name, latest = request.session_id, request.latest_observation_delta
-        if request.observation_transcript:
-            *earlier, latest = request.observation_transcript
-            if (old := self._seats.pop(name, None)) is not None:
-                old.agent.close()
-            self._seats[name] = _Seat(self._agent, request)
-            for seen in earlier:
-                self._seats[name].observe(seen)
-        if latest is None or name not in self._seats or not request.legal_moves:
-            raise ValueError("a game begins with observationTranscript, a turn has legalMoves")
-        self._seats.move_to_end(name)
+        name, seen = request.session_id, request.observation_transcript
+        seat = self._seats.pop(name, None)  # forgotten if the request is wrong
+        if seen:
+            seat = _Seat(self._agent, request)
+        elif latest := request.observation or request.latest_observation_delta:
+            seen = [latest]
+        if seat is None or not seen:
+            raise ValueError("a game begins with observationTranscript")
+        for each in seen:
+            seat.observe(each, request.legal_moves if each is seen[-1] else [])
+        answer: dict[str, Any] = {"received": True}
+        if request.observation is None:
+            answer = {"move": seat.move(request).model_dump(by_alias=True, exclude_none=True)}
+        self._seats[name] = seat
         if len(self._seats) > _MOST_GAMES:
-            self._seats.popitem(last=False)[1].agent.close()
-        self._seats[name].observe(latest, request.legal_moves)
-        return self._seats[name]
+            del self._seats[next(iter(self._seats))]
+        return {"protocolVersion": "1", "gameId": request.game_id, "sessionId": name, **answer}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    timeout = 10  # seconds of silence
+    engine: Engine
+
+    def do_POST(self) -> None:
+        host = self.headers.get("host", "").partition(":")[0]
+        size = self.headers.get("content-length", "")
+        # A page of another site cannot send JSON here unless it is allowed to.
+        json_only = self.headers.get_content_type() == "application/json"
+        if host not in ("127.0.0.1", "localhost") or not json_only or self.path not in PATHS:
+            self.send_error(403)
+        elif not size.isdecimal() or len(size) > _MOST_DIGITS:
+            self.send_error(413)
+        else:
+            try:
+                text = json.dumps(self.engine.answer(self.rfile.read(int(size)))).encode()
+            except (ValueError, MiaiError) as error:
+                self.send_error(400, explain=one_line(str(error), limit=500))
+                return
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.end_headers()
+            self.wfile.write(text)
 
 
 def serve(agent: str, port: int) -> None:
@@ -197,37 +202,9 @@ def serve(agent: str, port: int) -> None:
     Raises:
       ConfigError: the port cannot be used.
     """
-    engine = Engine(agent)
-
-    class Handler(BaseHTTPRequestHandler):
-        timeout = 10  # seconds of silence
-
-        def do_POST(self) -> None:
-            host = self.headers.get("host", "").partition(":")[0]
-            size = self.headers.get("content-length", "")
-            # A page of another site cannot send JSON here unless it is allowed to.
-            json_only = self.headers.get_content_type() == "application/json"
-            if host not in ("127.0.0.1", "localhost") or not json_only or self.path not in PATHS:
-                self.send_error(403)
-            elif not size.isdecimal() or int(size) > _MOST_BODY:
-                self.send_error(413)
-            else:
-                self._answer(self.rfile.read(int(size)))
-
-        def _answer(self, body: bytes) -> None:
-            try:
-                text = json.dumps(engine.answer(body)).encode()
-            except (ValueError, MiaiError) as error:
-                self.send_error(400, explain=one_line(str(error), limit=500))
-                return
-            self.send_response(200)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text)
-
+    _Handler.engine = Engine(agent)
     try:
-        server = HTTPServer(("127.0.0.1", port), Handler)
+        server = HTTPServer(("127.0.0.1", port), _Handler)
     except OSError as error:
         raise ConfigError(f"--port {port}: {error.strerror}; choose another") from None
     with server, contextlib.suppress(KeyboardInterrupt):
