@@ -15,8 +15,9 @@ import pytest
 from tests.rbc.test_dark_chess import dark
 from tests.seeds import seed_of_test
 
+from miai import RandomAgent
 from miai_rbc.agents.dark import DarkMinimax
-from miai_rbc.mistboard import PATHS, Engine
+from miai_rbc.mistboard import PATH, answer
 from miai_rbc.rules.dark import DarkState, view_of
 
 ROLES = {"n": "knight", "b": "bishop", "r": "rook"}
@@ -46,9 +47,10 @@ def request(player: int = 0, **facts: Any) -> bytes:
     return json.dumps({**request, **facts}).encode()
 
 
-@pytest.mark.parametrize(("way", "player"), [("transcript", 0), ("delta", 0), ("push", 1)])
-def test_a_game_is_played_and_the_truth_believed(way: str, player: int) -> None:
-    rng, engine, state = random.Random(seed_of_test()), Engine("dark-minimax"), DarkState(dark())
+@pytest.mark.parametrize("player", [0, 1])
+def test_a_game_is_played_and_the_truth_believed(player: int) -> None:
+    rng, game = random.Random(seed_of_test()), dark()
+    agent, state = DarkMinimax(game), game.new_initial_state()
     transcript = [seen(state, player, "initial")]
     while not state.is_terminal() and state.move_number() < 11:
         texts = {state.action_to_string(action): action for action in state.legal_actions()}
@@ -60,53 +62,42 @@ def test_a_game_is_played_and_the_truth_believed(way: str, player: int) -> None:
             transcript.append(seen(state, player, "opp_move", own_capture_square=square))
             continue
         moves = {text: move_of(text, state) for text in texts}
-        whole = way == "transcript" or state.move_number() < 2
-        name = "observationTranscript" if whole else "latestObservationDelta"
-        news = {name: transcript if whole else transcript[-1]}
-        answer = engine.answer(request(player, legalMoves=[*moves.values()], **news))
-        agent = engine._seats["s"].agent
-        assert isinstance(agent, DarkMinimax)
+        turn = {"legalMoves": [*moves.values()], "observationTranscript": transcript}
+        found = answer(agent, request(player, **turn))
         assert state in agent.belief
-        (text,) = (text for text, move in moves.items() if move == answer["move"])
+        (text,) = (text for text, move in moves.items() if move == found["move"])
         state.apply_action(texts[text])
         transcript.append(seen(state, player, "own_move", own_move=moves[text]))
-        if way == "push":
-            assert engine.answer(request(player, observation=transcript[-1]))["received"]
     assert state.move_number() > 8
 
 
 START = seen(dark().new_initial_state(), 0, "initial")
 MOVES = [{"from": "e2", "to": "e4"}]
-TURN: dict[str, Any] = {"legalMoves": MOVES, "observationTranscript": [START]}
+
+
+def turn(*transcript: Any) -> dict[str, Any]:
+    return {"legalMoves": MOVES, "observationTranscript": transcript}
 
 
 @pytest.mark.parametrize(
     ("facts", "message"),
     [
-        ({"legalMoves": MOVES, "latestObservationDelta": START}, "begins with observationTranscr"),
-        ({"observationTranscript": [START]}, "a turn has legalMoves"),
-        ({**TURN, "observationTranscript": [{**START, "own_move": MOVES[0]}]}, "those of the lat"),
-        ({**TURN, "observationTranscript": [{**START, "visibility_mask": "f"}]}, "mask"),
-        ({**TURN, "observationTranscript": [{**START, "visible_pieces": [[64, {}]]}]}, "less than"),
-        ({**TURN, "observationTranscript": [{**START, "visible_pieces": []}]}, "standard start"),
-        ({"legalMoves": [{"from": "e2", "to": "e9"}]}, "legalMoves"),
-        ({"legalMoves": 513 * MOVES}, "at most 512"),
-        ({"protocolVersion": "2"}, "protocolVersion"),
-        ({"gameSpecId": "dark-xiangqi"}, "gameSpecId"),
+        ({"legalMoves": MOVES, "latestObservationDelta": START}, "observationTranscript"),
+        ({"observationTranscript": [START]}, "legalMoves"),
+        (turn({**START, "own_move": MOVES[0]}), "to the opponent's move"),
+        (turn({**START, "kind": "opp_move"}), "goes from the start"),
+        (turn({**START, "visibility_mask": "f"}), "mask"),
+        (turn({**START, "visible_pieces": [[64, {}]]}), "less than"),
+        (turn({**START, "visible_pieces": []}), "standard start"),
+        ({**turn(START), "legalMoves": [{"from": "e2", "to": "e9"}]}, "legalMoves"),
+        ({**turn(START), "legalMoves": 513 * MOVES}, "at most 512"),
+        ({**turn(START), "protocolVersion": "2"}, "protocolVersion"),
+        ({**turn(START), "gameSpecId": "dark-xiangqi"}, "gameSpecId"),
     ],
 )
 def test_what_is_no_request_is_refused(facts: dict[str, Any], message: str) -> None:
-    engine = Engine("random")
     with pytest.raises(ValueError, match=message):
-        engine.answer(request(**facts))
-    assert not engine._seats
-
-
-def test_the_game_that_was_silent_longest_is_forgotten() -> None:
-    engine = Engine("random")
-    for n in (*range(16), 0, 16):
-        assert engine.answer(request(sessionId=str(n), **TURN))["move"] == MOVES[0]
-    assert list(engine._seats) == [str(n) for n in (*range(2, 16), 0, 16)]
+        answer(RandomAgent(dark()), request(**facts))
 
 
 @pytest.mark.slow
@@ -118,14 +109,14 @@ def test_the_command_answers_on_the_loopback_interface_until_it_is_interrupted()
         assert address.startswith("http://127.0.0.1:")
         kind, statuses = {"content-type": "application/json"}, []
         for body, headers in [
-            (request(**TURN), kind),
+            (request(**turn(START)), kind),
             (b"{", kind),
-            (request(**TURN), {"content-type": "text/plain"}),
-            (request(**TURN), {**kind, "host": "example.com"}),
+            (request(**turn(START)), {"content-type": "text/plain"}),
+            (request(**turn(START)), {**kind, "host": "example.com"}),
             (b"", {**kind, "content-length": "10000000"}),
         ]:
             connection = HTTPConnection(address.split("/")[2], timeout=20)
-            connection.request("POST", PATHS[0], body, headers)
+            connection.request("POST", PATH, body, headers)
             statuses.append(connection.getresponse().status)
         server.send_signal(signal.SIGINT)
         assert server.wait(20) == 0
