@@ -16,7 +16,7 @@ import pytest
 from open_spiel.python.algorithms import cfr
 from scipy.optimize import linprog
 from tests.equilibria.test_tree import KUHN, Peer, load
-from tests.framework.histories import seen_by
+from tests.framework.histories import at
 from typer.testing import CliRunner
 
 from miai import Agent, Game
@@ -179,14 +179,9 @@ def test_the_agent_plays_what_the_command_solved(tmp_path: Path) -> None:
     def make(game: Game) -> Agent:
         return make_agent("solved", game, file=str(tmp_path / SOLUTION))
 
-    def stated(at: InformationSet) -> Any:
-        agent.new_game(0, player=at.player)
-        for observation in seen_by(tree.game, at.player, at.history):
-            agent.observe(observation)
-        return agent.policy()
-
     agent = make(tree.game)
-    assert tree.policy_from(stated) == pytest.approx(solver.average(), abs=1e-15)
+    policy = tree.policy_from(lambda it: at(agent, *it.history, player=it.player).policy() or {})
+    assert policy == pytest.approx(solver.average(), abs=1e-15)
     check_agent(make, tree.game, seed=1)
 
 

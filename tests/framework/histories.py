@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from miai import Game, Observation, PlayerView
+from miai import Agent, Game, Observation, PlayerView
 
 
 def seen_by(game: Game, seat: int, history: Sequence[int]) -> list[Observation]:
@@ -22,3 +22,11 @@ def view_of(game: Game, seat: int, history: Sequence[int]) -> PlayerView:
     for observation in seen_by(game, seat, history):
         view.observe(observation)
     return view
+
+
+def at(agent: Agent, *history: int, player: int) -> Agent:
+    """Bring an agent to the view of a history."""
+    agent.new_game(5, player=player)
+    for observation in seen_by(agent.game, player, history):
+        agent.observe(observation)
+    return agent

@@ -3,71 +3,58 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.framework.histories import seen_by
+from tests.framework.histories import at, seen_by
 from tests.framework.tree_games import Chance, Choice, End, TreeGame
 
 import miai
-from miai import Game, Observation
+from miai import Game
 from miai.equilibria import exploitability, extract
+from miai.equilibria.tree import InformationSet
 from miai.errors import ParameterError, UnsuitableGameError
 from miai.search.equilibrium import Equilibrium, EquilibriumParameters
 from miai.search.growing_tree import GrowingTree, RootWorld, Sequences, complete_tree
 from miai.testing import check_agent
-
-pyspiel = pytest.importorskip("pyspiel", reason="needs the extra bench: open_spiel")
-
-from open_spiel.python.algorithms.exploitability import nash_conv  # noqa: E402 - after the skip
-from open_spiel.python.policy import TabularPolicy  # noqa: E402
-
-from miai_openspiel.games import OpenSpielGame  # noqa: E402
+from miai_openspiel.games import OpenSpielGame
 
 ABRUPT_HEX = "dark_hex(num_rows=2,num_cols=2,gameversion=adh)"
 
 
-def told(agent: Equilibrium, player: int, observations: Sequence[Observation]) -> Any:
-    """Return the policy of an agent after some observations."""
-    agent.new_game(3, player=player)
-    for observation in observations:
-        agent.observe(observation)
-    return agent.policy()
-
-
-def tree_of(game: Game, iterations: int) -> GrowingTree:
-    tree = complete_tree(game, Sequences(), 5000)
+def tree_of(game: Game, iterations: int, numbers: Sequences | None = None) -> GrowingTree:
+    tree = complete_tree(game, numbers or Sequences(), 5000)
     assert tree is not None
     tree.iterate(iterations)
     return tree
 
 
-def nash_conv_of(game: Game, agent: Equilibrium) -> float:
-    """Return the NashConv of the policies that an agent states at all information sets."""
+def nash_conv_of(game: Game, policy_at: Callable[[InformationSet], Any]) -> float:
+    """Return the NashConv of what is played at all information sets of a game."""
     tree = extract(game)
+    return exploitability(tree, tree.policy_from(policy_at)).nash_conv
 
-    policy = tree.policy_from(
-        lambda at: told(agent, at.player, seen_by(game, at.player, at.history))
-    )
-    return exploitability(tree, policy).nash_conv
+
+def nash_conv_of_agent(game: Game, **parameters: Any) -> float:
+    agent = Equilibrium(game, EquilibriumParameters(iterations=200, **parameters))
+    return nash_conv_of(game, lambda it: at(agent, *it.history, player=it.player).policy())
 
 
 @pytest.mark.parametrize("text", ["kuhn_poker", ABRUPT_HEX])
-def test_best_responses_are_those_of_openspiel(text: str) -> None:
+def test_best_responses_are_those_of_the_sequence_form(text: str) -> None:
     """To policies far from an equilibrium, so that a wrong sign, player or chance weight shows."""
-    game = pyspiel.load_game(text)
-    tree = tree_of(OpenSpielGame(text), 3)
-    policy = TabularPolicy(game)
-    for (player, number), group in tree.index.items():
-        state: Any = tree.states[tree.arrays.member.tolist().index(group)]
-        row = policy.policy_for_key(state.inner.information_state_string(player))
-        row[:] = 0
-        for action, probability in tree.solution(player, number)[0].items():
-            row[action] = probability
+    game, numbers = OpenSpielGame(text), Sequences()
+    tree = tree_of(game, 3, numbers)
+
+    def policy_at(it: InformationSet) -> dict[int, float]:
+        seen = seen_by(game, it.player, it.history)
+        return tree.solution(it.player, reduce(numbers.extended, seen, numbers.start(it.player)))[0]
+
     ours = tree.best_response(0) + tree.best_response(1)
-    assert ours == pytest.approx(nash_conv(game, policy), abs=1e-12)
+    assert ours == pytest.approx(nash_conv_of(game, policy_at), abs=1e-12)
     assert ours > 0.1
 
 
@@ -85,15 +72,13 @@ def test_the_first_iteration_is_that_of_a_calculation_by_hand() -> None:
 def test_its_policies_are_an_equilibrium(name: str) -> None:
     """Also of players who act at once: none knows what another chooses."""
     game = miai.load_game(name, **({} if name == "kuhn_poker" else {"rounds": 1}))
-    assert nash_conv_of(game, Equilibrium(game, EquilibriumParameters(iterations=200))) < 1e-5
+    assert nash_conv_of_agent(game) < 1e-5
 
 
 @pytest.mark.slow
 def test_a_subgame_is_less_exploitable_than_its_evaluator_suggests() -> None:
     """Abrupt Dark Hex 2 does not fit into 300 nodes; uniform play has 0.83, `ismcts` 0.72."""
-    game = OpenSpielGame(ABRUPT_HEX)
-    agent = Equilibrium(game, EquilibriumParameters(iterations=200, nodes=300))
-    assert nash_conv_of(game, agent) < 0.2
+    assert nash_conv_of_agent(OpenSpielGame(ABRUPT_HEX), nodes=300) < 0.2
 
 
 @pytest.mark.parametrize(("belief", "given"), [(0.9, True), (0.1, True), (0.9, False)])
@@ -147,10 +132,8 @@ def test_a_subgame_has_the_worlds_that_the_opponent_considers_possible() -> None
     """All histories of two moves which it cannot tell from one of ours, by our policy."""
     game = miai.load_game("phantom_tic_tac_toe")
     agent = Equilibrium(game, EquilibriumParameters(iterations=300))
-    policy = told(agent, 0, seen_by(game, 0, []))
-    agent.new_game(3, player=0)
-    for observation in seen_by(game, 0, [4, 0]):
-        agent.observe(observation)
+    policy = at(agent, player=0).policy() or {}
+    at(agent, 4, 0, player=0)
     roots = list(agent.roots(math.inf))
     ours = {r.state.information_state_string(1) for r in roots if r.belief > 0}
     start, expected = game.new_initial_state(), {}

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from tests.framework.histories import seen_by
+from tests.framework.histories import at, seen_by
 from tests.framework.test_programs import ASKED, python
 
 import miai
@@ -79,14 +79,6 @@ def test_policies_are_recorded_across_processes_and_files() -> None:
 def test_a_process_that_answers_without_pairs_breaks_the_protocol(answer: Any) -> None:
     with pytest.raises(AgentProtocolError, match="pairs or null"):
         unpack_policy({"policy": answer})
-
-
-def at(agent: Agent, *history: int, player: int) -> Agent:
-    """Bring an agent to the view of a history."""
-    agent.new_game(5, player=player)
-    for observation in seen_by(agent.game, player, history):
-        agent.observe(observation)
-    return agent
 
 
 @pytest.mark.parametrize("temperature", [0.0, 0.5, 2.0])

@@ -1,9 +1,11 @@
-"""Approximate equilibria by regret minimisation, in files that a run continues bit for bit."""
+"""Approximate equilibria by regret minimisation: a solver, its files and their agent."""
 
 from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping
+from functools import reduce
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal, Self
 
@@ -11,10 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from miai.agent import Agent, Decision
+from miai.clock import ClockReading
 from miai.equilibria.kernels.sequence_form import iterate
-from miai.equilibria.tree import Policy, Tree, exploitability
+from miai.equilibria.tree import START, Policy, Tree, digest_after, exploitability
 from miai.errors import WeightsError
 from miai.game import Game
+from miai.parameters import Parameters, parameter
 from miai.progress import Progress
 from miai.tensors import FileHeader, Tensors
 
@@ -184,3 +189,43 @@ def run(solver: Solver, iterations: int, path: Path, progress: Progress) -> None
     finally:
         progress.close()
         solver.save(path)
+
+
+class SolvedParameters(Parameters):
+    """Parameters of `Solved`."""
+
+    file: str = parameter(
+        help="File that `miai solve` wrote", min_length=1, max_length=4096, opens="file"
+    )
+
+
+class Solved(Agent):
+    """The agent `solved`, which draws from the policy in a file. Raises `WeightsError`."""
+
+    policy_is_fixed = True
+
+    def __init__(self, game: Game, parameters: SolvedParameters) -> None:
+        super().__init__(game)
+        self._path = Path(parameters.file)
+        header, tensors = SolutionHeader.read_solution(self._path, game)
+        self.version = f"{header.algorithm} {header.iterations}"
+        self._starts, self._actions = tensors["starts"], tensors["actions"]
+        self._policy = averaged(tensors["tables"][1], self._starts)
+        self._numbers = {key.tobytes(): number for number, key in enumerate(tensors["keys"])}
+
+    def policy(self) -> Mapping[int, float]:
+        """Return the probabilities in the file."""
+        number = self._numbers.get(reduce(digest_after, self.view.observations, START))
+        if number is None:
+            raise WeightsError(
+                f"{self._path}: has no policy for these observations of player "
+                f"{self.view.player}; the game has changed, so solve it again"
+            )
+        slots = slice(self._starts[number], self._starts[number + 1])
+        pairs = zip(self._actions[slots].tolist(), self._policy[slots].tolist(), strict=True)
+        return {action: probability for action, probability in pairs if probability > 0}
+
+    def act(self, clock: ClockReading) -> Decision:
+        """Return an action drawn by the policy."""
+        policy = self.policy()
+        return Decision(self.rng.choices(list(policy), list(policy.values()))[0])
