@@ -11,23 +11,20 @@ from http.client import HTTPConnection
 from typing import Any
 
 import chess
+import numpy as np
 import pytest
-from tests.rbc.test_dark_chess import dark
+from tests.rbc.test_dark_chess import PROMOTIONS, dark, seen_by
 from tests.seeds import seed_of_test
 
 from miai import RandomAgent
 from miai_rbc.agents.dark import DarkMinimax
-from miai_rbc.mistboard import PATH, answer
+from miai_rbc.kernels.board import EP_SHIFT, STATE
+from miai_rbc.mistboard import PATH, _Move, answer
 from miai_rbc.rules.dark import DarkState, view_of
 
-ROLES = {"n": "knight", "b": "bishop", "r": "rook"}
 
-
-def move_of(text: str, state: DarkState) -> dict[str, str]:
-    """Return an action's notation as a move; mistboard names the queen, too."""
-    queen = text[3] in "18" and state.board().piece_type_at(chess.parse_square(text[:2])) == 1
-    role = ROLES[text[4]] if len(text) == 5 else "queen" if queen else ""
-    return {"from": text[:2], "to": text[2:4]} | ({"promotion": role} if role else {})
+def move_of(text: str) -> dict[str, str]:
+    return {"from": text[:2], "to": text[2:]}
 
 
 def seen(state: DarkState, player: int, kind: str, **facts: Any) -> dict[str, Any]:
@@ -36,8 +33,10 @@ def seen(state: DarkState, player: int, kind: str, **facts: Any) -> dict[str, An
         [square, {"type": piece.symbol().upper(), "color": ("black", "white")[piece.color]}]
         for square, piece in state.board().piece_map(mask=window).items()
     ]
-    view = {"visibility_mask": hex(window), "visible_pieces": pieces}
-    return {"ply": state.move_number(), "kind": kind, **view, **facts}
+    lost = seen_by(state, player)["captured"] if kind == "opp_move" else None
+    facts |= {"visibility_mask": hex(window), "visible_pieces": pieces}
+    facts["own_capture_square"] = chess.parse_square(lost) if lost else None
+    return {"ply": state.move_number(), "kind": kind, **facts}
 
 
 def request(player: int = 0, **facts: Any) -> bytes:
@@ -47,27 +46,27 @@ def request(player: int = 0, **facts: Any) -> bytes:
     return json.dumps({**request, **facts}).encode()
 
 
-@pytest.mark.parametrize("player", [0, 1])
-def test_a_game_is_played_and_the_truth_believed(player: int) -> None:
-    rng, game = random.Random(seed_of_test()), dark()
+@pytest.mark.parametrize(
+    ("player", "opening"), [(0, "e2e4 a7a6 e4e5 d7d5"), (1, "a2a3 e7e5 a3a4 e5e4 d2d4")]
+)
+def test_a_game_is_played_and_the_truth_believed(player: int, opening: str) -> None:
+    """The opening ends with a double step that can be captured en passant."""
+    rng, game, texts = random.Random(seed_of_test()), dark(), opening.split()
     agent, state = DarkMinimax(game), game.new_initial_state()
     transcript = [seen(state, player, "initial")]
     while not state.is_terminal() and state.move_number() < 11:
-        texts = {state.action_to_string(action): action for action in state.legal_actions()}
-        if state.current_player() != player:
-            own = state.board().occupied_co[player == 0]
-            state.apply_action(rng.choice(list(texts.values())))
-            lost = chess.SquareSet(own & ~state.board().occupied_co[player == 0])
-            square = next(iter(lost), None)
-            transcript.append(seen(state, player, "opp_move", own_capture_square=square))
-            continue
-        moves = {text: move_of(text, state) for text in texts}
-        turn = {"legalMoves": [*moves.values()], "observationTranscript": transcript}
-        found = answer(agent, request(player, **turn))
-        assert state in agent.belief
-        (text,) = (text for text, move in moves.items() if move == found["move"])
-        state.apply_action(texts[text])
-        transcript.append(seen(state, player, "own_move", own_move=moves[text]))
+        actions = {state.action_to_string(action): action for action in state.legal_actions()}
+        text = texts.pop(0) if texts else rng.choice(list(actions))
+        own, moves = state.current_player() == player, [move_of(text) for text in actions]
+        if own and not texts:
+            news = {"legalMoves": moves, "observationTranscript": transcript}
+            text = "".join(answer(agent, request(player, **news))["move"].values())
+            assert state in agent.belief
+            passed = np.unique(agent.belief.boards.rows[:, STATE] >> EP_SHIFT & np.uint64(127))
+            assert passed.tolist() == [(state.board().ep_square or -1) + 1]
+        state.apply_action(actions[text])
+        facts = {"own_move": move_of(text)} if own else {}
+        transcript.append(seen(state, player, "own_move" if own else "opp_move", **facts))
     assert state.move_number() > 8
 
 
@@ -98,6 +97,13 @@ def turn(*transcript: Any) -> dict[str, Any]:
 def test_what_is_no_request_is_refused(facts: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         answer(RandomAgent(dark()), request(**facts))
+
+
+@pytest.mark.parametrize(("role", "letter"), [("queen", ""), ("knight", "n"), ("rook", "r")])
+def test_promotions_have_their_actions(role: str, letter: str) -> None:
+    state = dark(fen=PROMOTIONS).new_initial_state()
+    move = _Move.model_validate({**move_of("b7b8"), "promotion": role})
+    assert state.action_to_string(move.action()) == f"b7b8{letter}"
 
 
 @pytest.mark.slow

@@ -58,7 +58,6 @@ class _Piece(BaseModel):
 
 
 class _Seen(BaseModel):
-    ply: int
     kind: Literal["initial", "own_move", "opp_move"]
     own_move: _Move | None = None
     visibility_mask: str = Field(pattern="^0x[0-9a-fA-F]{1,16}$")
