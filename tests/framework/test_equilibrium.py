@@ -174,6 +174,16 @@ def test_it_keeps_the_contract_of_agents(name: str, given: dict[str, Any]) -> No
     assert check_agent(make, game, games=1).games >= 1
 
 
+def test_a_tree_from_a_sample_of_worlds_is_not_used_again() -> None:
+    """Here no world of it explains the next observation, and others are drawn."""
+    game, few = miai.load_game("phantom_tic_tac_toe"), {"limit": 2, "attempts": 9}
+    agent = miai.make_agent(
+        "equilibrium", game, iterations=1, belief="sampled", belief_parameters=few
+    )
+    record = miai.play(game, [agent, miai.make_agent("random", game)], seed=17)
+    assert record.detail == "draw"
+
+
 def test_what_it_cannot_do_is_refused() -> None:
     with pytest.raises(UnsuitableGameError, match="3 players"):
         Equilibrium(miai.load_game("goofspiel", players=3))

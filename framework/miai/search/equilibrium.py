@@ -183,7 +183,8 @@ class Equilibrium(ThinkingAgent):
             if (me, self._sequence) in tree.index:
                 return tree
             tree = GrowingTree(self._numbers, self._evaluate)
-        self._sampled = len(self._belief) > self._limit
+        complete = getattr(self._belief, "complete", True)
+        self._sampled = not complete or len(self._belief) > self._limit
         tree.begin_subgame(list(self.roots(ends)), 1 - me)
         return tree
 
