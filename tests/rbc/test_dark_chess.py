@@ -13,13 +13,14 @@ from tests.rbc.test_rbc_renderer import cells_of
 from tests.seeds import seed_of_test
 
 import miai
-from miai import Game, PlayerView
+from miai import Game, Observation, PlayerView
 from miai.api import renderer_for
 from miai.clock import ClockReading, TimeControl
 from miai.information import EnumeratedBelief
 from miai.testing import check_game
 from miai_rbc.belief.dark import DarkBelief
 from miai_rbc.rules.dark import DarkGame, DarkState, view_of
+from miai_rbc.rules.observations import BadObservationError
 
 PROMOTIONS = "4k3/PPP5/8/8/8/8/5ppp/4K3 w - - 0 1"
 BLOCKED = "4k3/8/8/3n4/8/8/PPPPPPPP/4K3 b - - 0 1"
@@ -152,15 +153,19 @@ def test_a_limit_loses_no_board() -> None:
     assert state in whole
 
 
+@pytest.mark.parametrize("rank", ["P.......", "KKKKKKKK", "........"])
+def test_a_view_that_no_board_shows_is_refused(rank: str) -> None:
+    data = {"view": "/".join(8 * [rank]), "captured": None, "en_passant": None}
+    with pytest.raises(BadObservationError):
+        exact(dark(), 1).observe(Observation(1, 0, None, data))
+
+
 # -- pictures --------------------------------------------------------------------------------------
 
 
 def test_what_is_shown_as_certain_is_true_and_all_that_is_visible_is_shown() -> None:
     state, rng, fogged = dark().new_initial_state(), random.Random(seed_of_test()), 0
-    views, renderer = (
-        [PlayerView(state.game, player) for player in (0, 1)],
-        renderer_for(state.game),
-    )
+    views, renderer = [PlayerView(state.game, p) for p in (0, 1)], renderer_for(state.game)
     while not state.is_terminal():
         board = state.board()
         for view in views:
@@ -168,9 +173,8 @@ def test_what_is_shown_as_certain_is_true_and_all_that_is_visible_is_shown() -> 
             window = view_of(state.boards.rows[0], view.player).window
             theirs = board.occupied_co[view.player == 1]
             for square, cell in cells_of(renderer.render(view)).items():
-                true = (
-                    "x" if cell == "x" and theirs >> square & 1 else board.piece_at(square) or "."
-                )
+                unknown = cell == "x" and theirs >> square & 1
+                true = "x" if unknown else board.piece_at(square) or "."
                 uncertain = cell == "?" or cell[1:] == "'"
                 assert uncertain or cell == str(true), (board.fen(), chess.square_name(square))
                 assert not (uncertain and window >> square & 1)

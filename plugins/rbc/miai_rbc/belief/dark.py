@@ -17,12 +17,7 @@ from miai_rbc.kernels.expansion import NO_PASS
 from miai_rbc.kernels.vision import keep_seen
 from miai_rbc.rbc_parameters import BeliefParameters
 from miai_rbc.rules.board_set import BoardSet
-from miai_rbc.rules.dark import (
-    DarkGame,
-    SeenMoved,
-    SeenOpponentMoved,
-    seen_event_of,
-)
+from miai_rbc.rules.dark import DarkGame, SeenMoved, SeenOpponentMoved, seen_event_of
 from miai_rbc.rules.observations import Event
 
 

@@ -12,7 +12,7 @@ import chess
 
 from miai_rbc.kernels.board import NOTHING, QUEENS, WHITE
 from miai_rbc.rules.board_set import BoardSet
-from miai_rbc.rules.observations import Event, Moved, OpponentMoved, Sensed
+from miai_rbc.rules.observations import BadObservationError, Event, Moved, OpponentMoved, Sensed
 
 _MAX_PIECES = 16  # of a side
 _KINDS = (chess.PAWN, chess.KNIGHT, chess.BISHOP, chess.ROOK, chess.QUEEN, chess.KING)
@@ -141,5 +141,7 @@ def _restore_king(
     # Own pieces must stay alike on all boards, so the own king may replace an opponent's piece.
     taken = board.occupied_co[colour] if shoves else board.occupied
     free = chess.SquareSet(~(taken | observed) & chess.BB_ALL)
+    if not free:
+        raise BadObservationError("false observations: no square is left for a king")
     square = min(free, key=lambda s: (chess.square_distance(s, stood), s))
     board.set_piece_at(square, chess.Piece(chess.KING, colour))

@@ -28,6 +28,7 @@ from miai_rbc.rules.observations import (
     Moved,
     OpponentMoved,
     Sensed,
+    check_pieces,
     put_piece,
     square_of_name,
 )
@@ -106,6 +107,7 @@ class View:
             window |= 1 << square
             if cell != EMPTY:
                 put_piece(pieces, cell, square)
+        check_pieces(pieces)
         return cls(player, window, pieces, ep)
 
 

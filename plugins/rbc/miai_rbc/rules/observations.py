@@ -114,12 +114,17 @@ def _sensed(squares: Any) -> Sensed:
         window |= 1 << square
         if piece is not None:
             put_piece(pieces, piece, square)
+    check_pieces(pieces)
+    return Sensed(window, pieces)
+
+
+def check_pieces(pieces: Words) -> None:
+    """Raise `ValueError` for pieces that no board has, in words 0 to 6 of a row."""
     white, kings = int(pieces[WHITE]), int(pieces[KINGS])
     if (kings & white).bit_count() > 1 or (kings & ~white).bit_count() > 1:
         raise ValueError("a side has two kings")
     if int(pieces[PAWNS]) & _ENDS:
         raise ValueError("a pawn stands on the first or last rank")
-    return Sensed(window, pieces)
 
 
 def put_piece(pieces: Words, piece: Any, square: int) -> None:

@@ -76,7 +76,7 @@ def board_of_fen(fen: str) -> chess.Board:
         raise InvalidStateError(f"{fen!r} is not a FEN: {error}") from None
     problem = _problem(board)
     if problem:
-        raise InvalidStateError(f"{fen!r} is not a position of blind chess: {problem}")
+        raise InvalidStateError(f"{fen!r} is not a position of the game: {problem}")
     return board
 
 
