@@ -79,6 +79,7 @@ def test_the_smallest_are_kept_whatever_the_hashes(name: str, k: int) -> None:
     assert sketch[:count].tolist() == np.unique(hashes)[:k].tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("k", "common"), [(16, 1500), (64, 1500), (64, 1900), (256, 800)])
 def test_resemblances_reach_a_threshold_as_often_as_theory_says(k: int, common: int) -> None:
     """The rule of `minhash` asks whether they do; scipy knows how often they must."""

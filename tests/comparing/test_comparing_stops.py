@@ -118,6 +118,7 @@ def test_a_terminal_shows_where_it_is_and_hears_ctrl_c(tmp_path: Path) -> None:
     assert child.exitstatus == 130
 
 
+@pytest.mark.slow
 def test_two_cannot_run_in_one_folder(tmp_path: Path) -> None:
     config, folder = tmp_path / "x.toml", tmp_path / "out"
     config.write_text(config_text(ARMS, CELLS))

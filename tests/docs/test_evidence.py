@@ -126,6 +126,7 @@ def test_the_readme_says_what_was_measured() -> None:
             ), (names, number)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("test", "written"), [("assert 1", True), ("assert 0", False)])
 def test_a_green_run_is_written_down_and_a_red_one_is_not(
     tmp_path: Path, test: str, written: bool

@@ -202,6 +202,7 @@ def test_a_process_is_kept_between_games(shared_seats: SharedSeats) -> None:
     assert len(pids) == 1
 
 
+@pytest.mark.slow
 def test_threads_left_behind_that_flood_are_noticed(shared_seats: SharedSeats) -> None:
     seat = shared_seats()
     record = play_against(seat, seed=fatal("background"))
@@ -279,6 +280,7 @@ def test_memory_is_bounded_and_processors_are_few(
     assert whereabouts(shared_seats())["processors"] == sorted(os.sched_getaffinity(0))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is nothing to share out")
 def test_agents_do_not_share_processors_while_there_are_some(
     make_seat: MakeSeat, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -205,6 +205,7 @@ def test_processes_that_fork_twice_end_with_the_agent(level: Isolation, run: Pat
     assert not strays
 
 
+@pytest.mark.slow
 @both_levels
 def test_a_process_that_forks_and_exits_again_and_again_is_killed(level: Isolation) -> None:
     code = REFEREE.format(level=str(level), mark="").replace("fork_twice", "fork_on_and_on")

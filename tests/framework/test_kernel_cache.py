@@ -306,6 +306,7 @@ def test_another_process_compiles_beside_this_one(loader: Path) -> None:
     assert not (loader / "pid").exists()
 
 
+@pytest.mark.slow
 def test_kernels_that_another_process_did_not_compile_are_left_to_this_one(
     loader: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -471,6 +471,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 def test_a_player_who_meets_a_defect_of_the_game_does_not_forfeit() -> None:
     """The search comes to the position where the program dies; the referee looks there, too."""
     game = counting(FAILS_IN_SEARCH)
@@ -482,6 +483,7 @@ def test_a_player_who_meets_a_defect_of_the_game_does_not_forfeit() -> None:
     assert len(caught.value.history) == 4
 
 
+@pytest.mark.slow
 def test_a_defect_that_the_referee_does_not_meet_is_the_players() -> None:
     """Whoever claims one to void a game that it loses gains nothing."""
     game = counting()
@@ -512,6 +514,7 @@ while True:
         miai.play(game, [Wrong(game), RandomAgent(game)])
 
 
+@pytest.mark.slow
 def test_the_program_runs_in_a_players_sandbox(tmp_path: Path) -> None:
     """Searches with hidden information: the sandboxes ask programs of their own.
 
@@ -552,6 +555,7 @@ def test_a_sound_game_leaves_a_forfeit_as_it_is() -> None:
     assert (record.termination, record.loser) == (Termination.ILLEGAL_ACTION, 1)
 
 
+@pytest.mark.slow
 def test_no_process_remains() -> None:
     code = SOUND + "# leaves nothing\n"
     game = counting(code)

@@ -512,6 +512,7 @@ def test_a_program_that_does_not_say_that_it_ponders_is_told_nothing_new(tmp_pat
     assert {kind for kind, *_ in notes} == {"new_game", "act", "end"}
 
 
+@pytest.mark.slow
 def test_a_program_that_ignores_stop_thinks_on_its_own_clock(tmp_path: Path) -> None:
     """It reads the next question late; with a short clock it loses, and nothing else hangs."""
     record, notes = pondering(tmp_path / "notes", ponder="time.sleep(0.4)")

@@ -137,6 +137,7 @@ def test_legal_moves_are_those_of_gnu_go(
     assert_same_board(client, state)
 
 
+@pytest.mark.slow
 def test_a_game_under_a_clock_in_a_process_of_its_own(tmp_path: Path) -> None:
     game = go(board_size=5, rules="chinese")
     values = {"command": f"{COMMAND} --min-level 1 --max-level 1"}

@@ -454,6 +454,7 @@ def test_games_of_a_collection_have_charsets_of_their_own() -> None:
     assert only(stray).black == "古力 (9段)"
 
 
+@pytest.mark.slow
 def test_no_fault_takes_long_however_often_it_comes() -> None:
     faults = [b"CA[", b"]", b"B ", b"[x]", b";PL[x]", b"(;)", b"(;]\n)", b"(;CA[%d]\xff)"]
     faults += [b"(;AB[aa]AW[aa])", b"(;W[bb]C[x])", b";C[x](;B[aa])"]

@@ -36,6 +36,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_visits_values_results_and_owners_are_those_of_the_records(played: Path) -> None:
     records = [
         read_record(path.read_text()) for path in sorted((played / "run" / "records").glob("*l"))

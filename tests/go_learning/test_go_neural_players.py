@@ -193,6 +193,7 @@ def test_dead_stones_are_the_games_business() -> None:
         assert (search.search(state).action == 25) == passes
 
 
+@pytest.mark.slow
 def test_a_policy_player_plays_what_its_network_says(folder: Path) -> None:
     game = go(board_size=5, rules="chinese")
     oracle = Ensemble(load_oracle(write(folder, 5), precision="fp32"))
@@ -260,6 +261,7 @@ def test_the_leaves_of_alphago_are_mixed(
     assert forest.tree(0).priors() == pytest.approx(powers / powers.sum(), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_resigning(folder: Path) -> None:
     game = go(board_size=5)
     for name in ("policy", "alphago", "alphazero"):

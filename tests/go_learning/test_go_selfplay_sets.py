@@ -53,6 +53,7 @@ def test_komi_is_drawn_from_the_spread(tmp_path: Path) -> None:
     assert set(shard.columns["half_komi"].tolist()) == {4, 5, 6, 7, 8}
 
 
+@pytest.mark.slow
 def test_a_failing_worker_stops_the_others(tmp_path: Path) -> None:
     calls: list[int] = []
 

@@ -173,6 +173,7 @@ def test_the_rollout_policy_says_what_made_it() -> None:
     assert "go-rollout.toml" in header.history[-1].command
 
 
+@pytest.mark.slow
 def test_a_short_match_is_won() -> None:
     """Without an error every game against random moves is won, with either colour."""
     game = miai.load_game("go", board_size=9, komi=7.0)
