@@ -1,8 +1,8 @@
 """Open questions about beliefs of boards, a tournament each: ``configs/rbc-*.toml``.
 
 Which boards are worth most (`rbc-weights`), how many (`rbc-boards`), which of those that wait come
-first (`rbc-stash`), and which window to sense (`rbc-scans`). The same command goes on with what is
-in the folder, and prints the table of what is finished.
+first (`rbc-stash`), and which window to sense (`rbc-scans`). A run resumes what is in the
+folder, and ends with the tables.
 
     python benchmarks/rbc_questions.py FOLDER --record
 """

@@ -154,7 +154,7 @@ ENDS = (End((1.0, -1.0)), End((-1.0, 1.0)))
         (lambda: odd(Silent, 0, ENDS, ENDS), r"the same observations .* \[\] and \[0\]"),
         (lambda: odd(Silent, 1, ENDS, ENDS[:1]), r"the same observations .* \[0\] and \[1\]"),
         (lambda: odd(Forgetful, 0, ENDS, ENDS), r"its information state after .* \[\] and \[0\]"),
-        (lambda: TreeGame(ENDS[0]), "no player ever decides"),
+        (lambda: TreeGame(ENDS[0]), "players never decide"),
     ],
 )
 def test_what_cannot_be_measured_is_refused(make: Callable[[], Game], message: str) -> None:

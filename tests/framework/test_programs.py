@@ -210,7 +210,7 @@ def act(**answer):
         ("sys.stdout.buffer.write(bytes([255, 10]))", "protocol", "a JSON object"),
         ("act(id=q['id'] + 1)", "protocol", "an action with id 1 was wanted"),
         ("act(); act()", "protocol", "an action with id 2 was wanted"),
-        ("act(action='z9')", "protocol", "'z9', which is no text of a legal action"),
+        ("act(action='z9')", "protocol", "'z9', which is not the text of a legal action"),
         (
             "act(action=True)",
             "protocol",
@@ -221,7 +221,7 @@ def act(**answer):
         ("act(value=10**400)", "protocol", "answer.value: expected a number, got 1000"),
         ("act(pv='e4 e5')", "protocol", "answer.pv: expected a list of numbers or texts of"),
         ("act(policy=[[0, 0.5], [1, 0.4]])", "protocol", "the probabilities sum to 0.9, not to 1"),
-        ("act(policy=[['z9', 1]])", "protocol", "'z9', which is no text of a legal action"),
+        ("act(policy=[['z9', 1]])", "protocol", "'z9', which is not the text of a legal action"),
         ("act(policy=[[0]])", "protocol", "answer.policy: expected a list of pairs"),
         ("x = []\nfor _ in range(99): x = [x]\nact(pv=x)", "protocol", "nested deeper than 32"),
         ("say(type='error', message='no memory')", "protocol", "reports an error: no memory"),

@@ -191,7 +191,7 @@ def run(solver: Solver, iterations: int, path: Path, progress: Progress) -> None
         solver.save(path)
 
 
-class SolvedParameters(Parameters):
+class SolutionParameters(Parameters):
     """Parameters of `Solved`."""
 
     file: str = parameter(
@@ -204,7 +204,7 @@ class Solved(Agent):
 
     policy_is_fixed = True
 
-    def __init__(self, game: Game, parameters: SolvedParameters) -> None:
+    def __init__(self, game: Game, parameters: SolutionParameters) -> None:
         super().__init__(game)
         self._path = Path(parameters.file)
         header, tensors = SolutionHeader.read_solution(self._path, game)

@@ -215,7 +215,7 @@ def extract(
     walk = _Walk(game, max_histories, progress)
     walk.run()
     if not walk.sets:
-        raise UnsuitableGameError(f"{info.title}: no player ever decides, so there is no policy")
+        raise UnsuitableGameError(f"{info.title}: players never decide, so there is no policy")
     return walk.tree()
 
 

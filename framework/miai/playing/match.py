@@ -635,10 +635,8 @@ def play_game(
       tags: plain data that the organiser adds to the record.
       log_dir: folder for a log of each player, named after it (``black.log``); created if missing.
       on_move: called after every action.
-      panel: adjudicators that may end the game, asked after every move of a player; by default
-        none. A panel judges one game at a time.
-      record_policies: whether the record holds the policies that players state, on their clocks;
-        one that breaks the contract of `Agent.policy` is a forfeit.
+      panel: adjudicators, asked after every move of a player. A panel judges one game at a time.
+      record_policies: whether to check and record `Agent.policy`, on the players' clocks.
 
     Raises:
       ConfigError: the number of seats or seeds is not the number of players, or the move limit

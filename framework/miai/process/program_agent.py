@@ -269,7 +269,7 @@ class ProgramAgent(ThinkingAgent):
         if action not in texts:
             raise AgentProtocolError(
                 f"{self._who} answered {one_line(action, limit=80)!r}, "
-                "which is no text of a legal action"
+                "which is not the text of a legal action"
             )
         return self.view.legal_actions[texts.index(action)]
 

@@ -80,7 +80,9 @@ class GrowingTree:
     """
 
     def __init__(self, numbers: Sequences, evaluate: Evaluate | None = None) -> None:
-        from miai.search.kernels.regrets import Tree  # imports numba, which listings do not need
+        from miai.search.kernels.regrets import (
+            TreeArrays,
+        )  # imports numba, which listings do not need
 
         self._numbers, self._evaluate = numbers, evaluate
         self._rng = random.Random(0)  # of chance between a leaf and the decision that is evaluated
@@ -88,7 +90,7 @@ class GrowingTree:
         self.states: list[State | None] = []
         self.index: dict[tuple[int, int], int] = {}
         self.actions: list[list[int]] = []
-        self.arrays = Tree.empty(_CAPACITY)
+        self.arrays = TreeArrays.empty(_CAPACITY)
         self.parent = np.zeros(_CAPACITY, np.int32)
         self.sequences = np.zeros((_CAPACITY, 2), np.int32)
         self.turns = np.zeros((_CAPACITY, 2), np.int32)

@@ -176,10 +176,9 @@ def build_report(
       source: a store, games of any status, or standings; bootstrap and details need games.
       info, players: facts of the run and names of its players, if games are given.
       anchor, anchor_elo, prior_games: see `ratings.fit_ratings`.
-      superiority: whether to report, for each pair of players, the probability that one is
-        stronger than the other, and the covariance of the ratings.
-      bootstrap: number of replicates of the pair bootstrap; 0 for none.
-      bootstrap_seed: seed of the replicates.
+      superiority: whether to report the probability that one of two players is stronger, for all
+        pairs, and the covariance of the ratings.
+      bootstrap, bootstrap_seed: replicates of the pair bootstrap, 0 for none, and their seed.
       details: whether to compute the details (`miai_tournaments.report.details`).
 
     Raises:

@@ -20,10 +20,10 @@ from miai.search.kernels import kernel
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Arrays = tuple[NDArray[Any], ...]
-"""A `Tree` as a plain tuple."""
+"""A `TreeArrays` as a plain tuple."""
 
 
-class Tree(NamedTuple):
+class TreeArrays(NamedTuple):
     """The arrays of a tree: (n) of n nodes, (s) of s information sets, (e) of e edges.
 
     Attributes:
@@ -68,19 +68,19 @@ class Tree(NamedTuple):
     arrival: Floats
 
     @classmethod
-    def empty(cls, room: int) -> Tree:
-        """Return arrays of zeros with room for so many nodes, sets and edges."""
+    def empty(cls, room: int) -> TreeArrays:
+        """Return arrays of zeros for `room` nodes, sets and edges."""
         whole = {"first", "children", "member", "owner", "level", "edge", "size"}
         kinds: list[Any] = [np.int32 if f in whole else np.float64 for f in cls._fields]
         return cls(*(np.zeros(room, kind) for kind in kinds))
 
-    def doubled(self) -> Tree:
+    def doubled(self) -> TreeArrays:
         """Return a copy with twice the room."""
-        return Tree(*(np.concatenate([array, np.zeros_like(array)]) for array in self))
+        return TreeArrays(*(np.concatenate([array, np.zeros_like(array)]) for array in self))
 
 
 @part
-def _reach(tree: Tree, nodes: int, player: int, strategy: Floats) -> None:
+def _reach(tree: TreeArrays, nodes: int, player: int, strategy: Floats) -> None:
     """Carry the probabilities of the player, and of all others, from the root to each node."""
     tree.reach[0] = tree.own[0] = 1.0
     for node in range(nodes):
@@ -97,7 +97,9 @@ def _reach(tree: Tree, nodes: int, player: int, strategy: Floats) -> None:
 
 
 @part
-def _values(tree: Tree, nodes: int, sets: int, player: int, strategy: Floats, plan: Floats) -> None:
+def _values(
+    tree: TreeArrays, nodes: int, sets: int, player: int, strategy: Floats, plan: Floats
+) -> None:
     """Carry values for the player from the leaves up, and sum them up by information set.
 
     The player follows `plan`, the other one `strategy`. `gain` becomes the counterfactual value of
@@ -129,7 +131,7 @@ def _values(tree: Tree, nodes: int, sets: int, player: int, strategy: Floats, pl
 
 
 @part
-def _learn(tree: Tree, sets: int, player: int, iteration: int) -> None:
+def _learn(tree: TreeArrays, sets: int, player: int, iteration: int) -> None:
     """Update the player's regrets, and its strategy for the next iteration."""
     share = float(iteration) * float(iteration)
     for group in range(sets):
@@ -160,7 +162,7 @@ def iterate(arrays: Arrays, nodes: int, sets: int, done: int, iterations: int) -
     (PCFR+; Farina, Kroer, Sandholm 2021). The mean strategy is weighted by the square of the
     iteration.
     """
-    tree = Tree(*arrays)
+    tree = TreeArrays(*arrays)
     for iteration in range(done + 1, done + iterations + 1):
         for player in range(2):
             _reach(tree, nodes, player, tree.strategy)
@@ -176,7 +178,7 @@ def respond(arrays: Arrays, nodes: int, sets: int, player: int) -> float:
     response. A set's actions need the responses in all sets below, which may lie under other nodes,
     so the sets are decided from the last level up.
     """
-    tree = Tree(*arrays)
+    tree = TreeArrays(*arrays)
     last = 0
     for group in range(sets):
         last = max(last, tree.level[group])
@@ -214,7 +216,7 @@ def descend(arrays: Arrays, draws: Floats, explorer: int, exploration: float) ->
       draws: uniform random numbers, which are used in circles.
       exploration: weight of exploration, in utilities.
     """
-    tree = Tree(*arrays)
+    tree = TreeArrays(*arrays)
     node, turn = 0, 0
     while tree.children[node] > 0:
         first, count, group = tree.first[node], tree.children[node], tree.member[node]

@@ -48,7 +48,7 @@ def window(square: int) -> tuple[int, ...]:
 
 
 class BoardState(State):
-    """A true board and its clocks, with the ends of a game in which there is no check.
+    """The true board with its clocks, in games without check that a captured king ends.
 
     Attributes:
       boards: the true board, a set of one.
