@@ -238,9 +238,9 @@ def estimated_histories(game: Game) -> float:
 
 def _too_large(game: Game, limit: int, estimate: float, reached: str) -> UnsuitableGameError:
     return UnsuitableGameError(
-        f"{game.info.title}: its tree has about {estimate:.2g} histories or more by an estimate "
-        f"from {_PROBES} random games, and the limit is {limit:,}; {reached}. Choose smaller "
-        "parameters of the game or a higher limit"
+        f"{game.info.title}: its tree has about {estimate:.2g} histories, estimated from "
+        f"{_PROBES} random games, and the limit is {limit:,}; {reached}. Choose smaller parameters "
+        "of the game or a higher limit"
     )
 
 
