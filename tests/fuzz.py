@@ -412,21 +412,10 @@ def good_store() -> bytes:
         return (Path(folder) / "run" / FILE_NAME).read_bytes()
 
 
-SMALL_CONFIG = b"""[tournament]
-name = "small"
-rounds = 1
-seed = 1
-
-[game]
-name = "tic_tac_toe"
-
-[[players]]
-name = "one"
-agent = "random"
-
-[[players]]
-name = "other"
-agent = "random"
+SMALL_CONFIG = b"""
+game = {name = "tic_tac_toe"}
+players = [{name = "one", agent = "random"}, {name = "other", agent = "random"}]
+tournament = {name = "small", rounds = 1, seed = 1}
 """
 
 

@@ -238,6 +238,14 @@ def run_miai(
     return subprocess.CompletedProcess(command, status, *output)
 
 
+def run_python(code: str, *words: str, env: Mapping[str, str] | None = None) -> str:
+    """Run code in an interpreter of its own, check that nothing fails, return what it printed."""
+    command = [sys.executable, "-c", code, *words]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
 def call_miai(words: Sequence[str], *, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     """Run ``miai`` in this process, for tests that are not about processes and type nothing."""
     out, err = io.StringIO(), io.StringIO()

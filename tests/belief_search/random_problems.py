@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Hashable, Sequence
+from typing import Any
 
 from miai.beliefs import Reply, goes_on, over
+from miai.beliefs.problem import BeliefProblem
 
 STATES, ACTIONS, OBSERVATIONS = 6, 3, 3
 
@@ -62,26 +64,24 @@ class RandomProblem:
 
 
 def value_by_definition(
-    problem: RandomProblem, public: tuple[int, int], belief: frozenset[int], depth: int
+    problem: BeliefProblem[Any], public: Any, belief: frozenset[int], depth: int
 ) -> float:
     """Return V_depth of a belief as the definition says it, nothing remembered."""
-    if depth == 0:
+    if depth <= 0:
         return min(problem.evaluate(public, hidden) for hidden in belief)
     best = -float("inf")
     for action in problem.actions(public):
-        worst = problem.greatest
-        parts: dict[Hashable, set[int]] = {}
-        for hidden in belief:
-            for reply in problem.replies(public, hidden, action):
-                if reply.ends:
-                    worst = min(worst, reply.value)
-                else:
-                    parts.setdefault(reply.observation, set()).add(reply.hidden)
-        cost = problem.cost(public, action)
+        worst, parts = problem.greatest, dict[Hashable, set[int]]()
+        for reply in (r for hidden in belief for r in problem.replies(public, hidden, action)):
+            if reply.ends:
+                worst = min(worst, reply.value)
+            else:
+                parts.setdefault(reply.observation, set()).add(reply.hidden)
+        left = depth - problem.cost(public, action)
         for output, part in parts.items():
+            if worst <= best:
+                break
             after = problem.after(public, action, output)
-            worst = min(
-                worst, value_by_definition(problem, after, frozenset(part), max(0, depth - cost))
-            )
+            worst = min(worst, value_by_definition(problem, after, frozenset(part), left))
         best = max(best, worst)
     return best

@@ -78,6 +78,7 @@ def test_every_arm_finds_the_value_of_the_definition(
         wins = [d for d, value in zip(depths, values, strict=True) if value >= won]
         assert found.depth == [*wins, depth][0]
         assert found.complete
+        assert found.line[0][0] == found.action in problem.actions(root.public)
         exact: BeliefSearch[Any] = BeliefSearch(problem, named_bounds("none"))
         assert exact.guarantees(root, found.action, found.depth) == found.value
         assert search.guarantees(root, found.action, found.depth) == found.value

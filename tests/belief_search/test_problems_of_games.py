@@ -6,12 +6,14 @@ import random
 from collections.abc import Hashable
 
 import pytest
+from tests.framework.broken_games import in_states
+from tests.framework.histories import state_after
 
 import miai
-from miai import Game, Player, State
+from miai import Game, State
 from miai.beliefs import BeliefSearch, GameProblem, Root, named_bounds, search_belief
 from miai.errors import UnsuitableGameError
-from miai.information import EnumeratedBelief, PlayerView
+from miai.information import EnumeratedBelief
 from miai.search.alphabeta import AlphaBeta, AlphaBetaParameters
 from miai_classics.kuhn_poker import KuhnPoker, KuhnPokerState
 
@@ -101,22 +103,9 @@ class _Peeking(KuhnPokerState):
         return legal[:1] if self.current_player() == 0 and self.history()[1] == 2 else legal
 
 
-class _PeekingPoker(KuhnPoker):
-    def new_initial_state(self) -> KuhnPokerState:
-        return _Peeking(self)
-
-
 def test_a_game_whose_actions_depend_on_what_is_hidden_is_refused() -> None:
-    game: Game = _PeekingPoker()
-    state = game.new_initial_state()
-    for card in (4, 2):
-        assert state.current_player() == Player.CHANCE
-        state.apply_action(card)
-    other = game.new_initial_state()
-    for card in (4, 3):
-        other.apply_action(card)
+    game: Game = in_states(KuhnPoker, lambda game: _Peeking(game))()
+    state, other = (state_after(game, 4, card) for card in (2, 3))
     problem = GameProblem(game, 0)
     with pytest.raises(UnsuitableGameError, match="depend on hidden state"):
         root_of(problem, [state, other])
-    view = PlayerView(game, 0)
-    assert not view.observations  # nobody was asked

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 import miai
 from miai.beliefs import BeliefSearch, Root, named_bounds
-from miai.testing import check_agent
 from miai_miniblind.mini_rbc import MiniRbc, MiniRbcProblem
 from miai_miniblind.roots import random_roots, won_roots
 
@@ -24,16 +21,6 @@ def test_the_agent_wins_won_roots_whatever_the_opponent_does() -> None:
             record = miai.play(game, [ours, theirs], seed=10 * number + seed)
             assert record.returns[0] == 1.0
             assert sum(m.actor == 0 and not m.text.startswith("sense") for m in record.moves) <= 3
-
-
-@pytest.mark.parametrize(
-    ("game", "given"), [("mini_rbc", {"size": 4, "window": 2}), ("kuhn_poker", {})]
-)
-def test_the_agent_keeps_the_contract_of_agents(game: str, given: dict[str, Any]) -> None:
-    def make(loaded: miai.Game) -> miai.Agent:
-        return miai.make_agent("belief-minimax", loaded, depth=1, nodes=300)
-
-    assert check_agent(make, miai.load_game(game, **given), games=2).games >= 2
 
 
 def test_a_budget_of_nodes_is_kept_and_deepens() -> None:

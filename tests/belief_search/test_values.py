@@ -6,39 +6,13 @@ import itertools
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from tests.belief_search.random_problems import STATES, RandomProblem, value_by_definition
-from tests.belief_search.test_compiled import beliefs
+from tests.belief_search.random_problems import STATES, RandomProblem
 
-from miai.beliefs import BeliefSearch, Reply, Root, goes_on, named_bounds, over, search_belief
+from miai.beliefs import BeliefSearch, Reply, Root, goes_on, named_bounds, over
 from miai.errors import UnsuitableGameError
 
 ARMS = ("none", "table", "singles", "exact", "cores", "minhash", "reference-minhash")
 """Those that make no errors."""
-
-
-@given(st.integers(0, 10**6), beliefs, st.integers(1, 3))
-@settings(max_examples=40, deadline=None)
-def test_the_action_named_guarantees_the_value(
-    seed: int, hidden: tuple[int, ...], depth: int
-) -> None:
-    problem = RandomProblem(seed)
-    found = search_belief(problem, Root((0, 0), hidden), depth, named_bounds("none"))
-    assert found.action in problem.actions((0, 0))
-    assert found.line[0][0] == found.action
-    worst = problem.greatest
-    parts: dict[object, set[int]] = {}
-    for state in hidden:
-        for reply in problem.replies((0, 0), state, found.action):
-            if reply.ends:
-                worst = min(worst, reply.value)
-            else:
-                parts.setdefault(reply.observation, set()).add(reply.hidden)
-    for part in parts.values():
-        after = problem.after((0, 0), found.action, None)
-        worst = min(worst, value_by_definition(problem, after, frozenset(part), depth))
-    assert worst == found.value
 
 
 # -- means --------------------------------------------------------------------------------------

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
+from tests.warm_command import run_python
 
 from miai.plugins.extras import install_line
 
@@ -50,17 +48,11 @@ except MissingExtraError as error:
 """
 
 
-def run(code: str) -> str:
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 @pytest.mark.slow
 def test_both_agents_play_with_minhash_without_datasketch() -> None:
-    assert install_line("miai[reference]") in run(GAMES)
+    assert install_line("miai[reference]") in run_python(GAMES)
 
 
 @pytest.mark.slow
 def test_all_bounds_but_sketches_work_without_numba() -> None:
-    assert install_line("miai[sketches]") in run(FRAMEWORK)
+    assert install_line("miai[sketches]") in run_python(FRAMEWORK)

@@ -64,13 +64,11 @@ def test_hidden_bids_show_the_winner_only() -> None:
     state = game.new_initial_state()
     assert state.legal_actions_of(2) == [0, 1, 2]
     state.apply_actions({0: 2, 1: 2, 2: 0})  # 3, 3 and 1 for the prize 3: nobody
-    seen = state.observation(2)
-    assert seen is not None
+    seen: Any = state.observation(2)
     assert (seen.actor, seen.action, seen.actions) == (miai.Player.SIMULTANEOUS, 0, ())
     assert seen.data == {"winners": [None]}
     state.apply_actions({0: 1, 1: 0, 2: 2})  # the last cards 1, 2, 2 are bid by themselves
     seen = state.observation(0)
-    assert seen is not None
     assert seen.data == {"winners": [2, None]}
     assert state.is_terminal()
     assert state.returns() == (-0.5, -0.5, 1.0)

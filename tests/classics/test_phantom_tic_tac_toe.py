@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
+from functools import partial
 from typing import Any
 
 import pytest
+from tests.framework.histories import state_after
 
 import miai
 from miai import Observation, State
 
 GAME = miai.load_game("phantom_tic_tac_toe")
-
-
-def play(*actions: int) -> State:
-    state = GAME.new_initial_state()
-    for action in actions:
-        state.apply_action(action)
-    return state
+play = partial(state_after, GAME)
 
 
 def test_only_the_mover_learns_of_a_refusal_and_moves_again() -> None:

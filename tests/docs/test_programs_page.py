@@ -10,12 +10,13 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from tests.docs.page_parts import ROOT, page, run
+from tests.framework.test_programs import playing
 
 import miai
 from miai.process.program_game import GameHello, PositionAnswer, ProgramGameParameters
 
-ROOT = Path(__file__).parents[2]
-TEXT = (ROOT / "docs" / "programs.md").read_text("utf-8")
+TEXT = page("programs")
 
 BOT = """
 import json, sys
@@ -38,10 +39,7 @@ def test_the_commands_run() -> None:
     lines = re.findall(r"^\$ miai (.*)$", TEXT, re.MULTILINE)
     assert len(lines) == 3
     for line in lines:
-        command = [sys.executable, "-m", "miai", *line.split()]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
-        assert done.returncode == 0, done.stderr
-        assert said[line.split()[0]] in done.stdout
+        assert said[line.split()[0]] in run(f"miai {line}", ROOT)
 
 
 def test_the_conversation_with_a_game_takes_place_like_this() -> None:
@@ -79,12 +77,7 @@ def test_messages_have_the_fields_of_the_page(tmp_path: Path) -> None:
     section = TEXT.partition("## A game\n")[0]
     shown = [json.loads(line[3:]) for line in section.splitlines() if line.startswith("-> ")]
     notes = tmp_path / "notes"
-    game = miai.load_game("tic_tac_toe")
-    bot = miai.make_agent("program", game, command=[sys.executable, "-c", BOT, str(notes)])
-    try:
-        record = miai.play(game, [bot, miai.make_agent("random", game)], seed=1)
-    finally:
-        bot.close()
+    record = playing([sys.executable, "-c", BOT, str(notes)])
     assert record.players[0].version == "my-bot 1.0"
     told = [json.loads(line) for line in notes.read_text("utf-8").splitlines()]
     for kind in ("hello", "new_game", "act", "end"):

@@ -10,6 +10,7 @@ import pyspiel
 import pytest
 from open_spiel.python.algorithms.exploitability import nash_conv
 from open_spiel.python.policy import Policy as OpenSpielPolicy
+from tests.framework.broken_games import in_states
 from tests.framework.tree_games import Choice, End, TreeGame, TreeState
 from tests.seeds import seed_of_test
 
@@ -127,11 +128,9 @@ class Forgetful(TreeState):
 def odd(states: type[TreeState], mover: int, *choices: tuple[End, ...]) -> Game:
     """Return a game in which player 0 decides after a player's action, with states of a class."""
 
-    class OddGame(TreeGame):
-        def new_initial_state(self) -> TreeState:
-            return states(self)
-
-    return OddGame(Choice(mover, tuple(Choice(0, ends) for ends in choices)))
+    tree = Choice(mover, tuple(Choice(0, ends) for ends in choices))
+    game: Game = in_states(TreeGame, lambda game: states(game))(tree)
+    return game
 
 
 ENDS = (End((1.0, -1.0)), End((-1.0, 1.0)))

@@ -40,6 +40,11 @@ class Broken:
 BROKEN: dict[str, Broken] = {}
 
 
+def in_states(base: type[Game], states: Callable[[Any], State], **more: Any) -> type[Any]:
+    """Return a game like another, but with other states, and with other attributes."""
+    return type(f"{base.__name__}InStates", (base,), {"new_initial_state": states, **more})
+
+
 def finding(error: ConformanceError, rule: str) -> str:
     """Return what an error says of a rule, without places in memory and in files."""
     messages = [f"{v.message}\n{list(v.actions)}\n" for v in error.violations if v.rule == rule]
@@ -53,13 +58,9 @@ def broken(
     (base,) = bases or (TicTacToe,)
 
     def enter(state: type[State]) -> type[State]:
-        class BrokenGame(base):  # type: ignore[misc, valid-type]  # the base is the argument
-            def new_initial_state(self) -> State:
-                return state(self)
-
-        if info:
-            BrokenGame.info = replace(base.info, **info)
-        BROKEN[state.__name__] = Broken(BrokenGame, rule, {"games": games})
+        more = {"info": replace(base.info, **info)} if info else {}
+        make = in_states(base, lambda game: state(game), **more)
+        BROKEN[state.__name__] = Broken(make, rule, {"games": games})
         return state
 
     return enter
@@ -241,11 +242,8 @@ def game_dealt_by(deal: Callable[[Outcomes], Outcomes]) -> Game:
         def chance_outcomes(self) -> Outcomes:
             return deal(right) if (right := super().chance_outcomes()) else []
 
-    class Dealt(KuhnPoker):
-        def new_initial_state(self) -> KuhnPokerState:
-            return Dealer(self)
-
-    return Dealt()
+    game: Game = in_states(KuhnPoker, lambda game: Dealer(game))()
+    return game
 
 
 MOODS = itertools.cycle([0.2, 0.3, 0.4, 0.5])
@@ -372,11 +370,8 @@ class BarringState(BarsACellBesideHiddenMarks):
             self._views[self._to_move] += " (not a2)"
 
 
-class TellsWhatIsBarred(PhantomTicTacToe):
-    """A good game in which a cell may be barred."""
-
-    def new_initial_state(self) -> BarringState:
-        return BarringState(self)
+TellsWhatIsBarred = in_states(PhantomTicTacToe, lambda game: BarringState(game))
+"""A good game in which a cell may be barred."""
 
 
 @broken("public-part", KuhnPoker)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import psutil
 import pytest
+from tests.child_imports import find_in
 
 from miai.process.agent_process import AgentProcess
 from miai.process.sandbox import Isolation, ProcessLimits
@@ -18,11 +18,7 @@ SeatFactory = Callable[..., AgentProcess]
 
 
 def find_unruly() -> Iterator[None]:
-    """Let child processes, and only them, find the plugin in the folder ``unruly``."""
-    paths = [str(Path(__file__).parent / "unruly"), os.environ.get("PYTHONPATH", "")]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
-        yield
+    yield from find_in(Path(__file__).parent / "unruly")
 
 
 unruly = pytest.fixture(find_unruly, scope="module", name="unruly")

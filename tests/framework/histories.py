@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from miai import Agent, Game, Observation, PlayerView
+import miai
+from miai import Agent, Game, Observation, PlayerView, State
+
+TTT = miai.load_game("tic_tac_toe")
+
+
+def state_after(game: Game | str, *actions: int | str) -> State:
+    """Return the state after actions, numbers or texts, of a game or that of a name."""
+    state = (miai.load_game(game) if isinstance(game, str) else game).new_initial_state()
+    for action in actions:
+        state.apply_action(state.string_to_action(action) if isinstance(action, str) else action)
+    return state
 
 
 def seen_by(game: Game, seat: int, history: Sequence[int]) -> list[Observation]:
@@ -24,9 +35,9 @@ def view_of(game: Game, seat: int, history: Sequence[int]) -> PlayerView:
     return view
 
 
-def at(agent: Agent, *history: int, player: int) -> Agent:
+def at(agent: Agent, *history: int, player: int, seed: int = 5) -> Agent:
     """Bring an agent to the view of a history."""
-    agent.new_game(5, player=player)
+    agent.new_game(seed, player=player)
     for observation in seen_by(agent.game, player, history):
         agent.observe(observation)
     return agent

@@ -6,18 +6,19 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.framework.test_match import pair
 
 import miai
 from miai.agent import Agent, Decision, RandomAgent
 from miai.api import make_panel
 from miai.clock import ClockReading
-from miai.errors import PluginError, RecordError
+from miai.errors import RecordError
 from miai.game import Game, State
 from miai.playing.adjudication import Panel, Verdict, held_out
 from miai.playing.agreement import (
@@ -62,8 +63,7 @@ class Always:
         return self.verdict
 
 
-def randoms() -> list[Agent]:
-    return [RandomAgent(GAME), RandomAgent(GAME)]
+randoms = partial(pair, GAME)
 
 
 def judged_again(record: GameRecord, panel: Panel) -> list[VerdictRecord]:
@@ -230,13 +230,6 @@ def test_the_first_rule_in_order_ends_the_game() -> None:
     assert record.verdicts == [
         VerdictRecord(rule="b", ply=0, returns=(1.0, -1.0), reason="so it is")
     ]
-
-
-@pytest.mark.parametrize("returns", [(1.0,), (2.0, -2.0), (math.nan, 0.0), (1.0, 1.0)])
-def test_a_verdict_that_the_game_does_not_allow_is_a_defect(returns: tuple[float, ...]) -> None:
-    panel = Panel(GAME, {"a": Always(*returns)})
-    with pytest.raises(PluginError, match=r"adjudicator 'a': decided .* a defect of its plugin"):
-        panel.judge(GAME.new_initial_state(), [])
 
 
 def test_chance_is_not_judged() -> None:

@@ -7,6 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from tests.tournaments.support import config_text, player
 from tests.warm_command import run_miai
 from tests.whole_texts import assert_transcript, refusal
 
@@ -99,26 +100,10 @@ def test_a_game_that_it_does_not_play_is_refused(folder: Path) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-CONFIG = """
-[tournament]
-name = "files"
-seed = 1
-rounds = 1
-[game]
-name = "tic_tac_toe"
-[[players]]
-name = "first"
-agent = "./agents.py:Mine"
-[[players]]
-name = "last"
-agent = "./agents.py:Mine"
-last = true
-"""
-
-
 @pytest.mark.slow
 def test_it_plays_in_a_tournament(folder: Path) -> None:
-    (folder / "x.toml").write_text(CONFIG)
+    both = [player("first", "./agents.py:Mine"), player("last", "./agents.py:Mine", last=True)]
+    (folder / "x.toml").write_text(config_text(*both, tournament={"rounds": 1}))
     players = load_tournament(folder / "x.toml").players
     assert players[1].agent == "file"
     assert players[1].parameters["parameters"] == {"last": True}

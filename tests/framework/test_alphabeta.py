@@ -10,7 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.framework.histories import TTT
 from tests.framework.tree_games import (
+    LOSS,
+    WIN,
     Chance,
     Choice,
     DiceRace,
@@ -27,7 +30,7 @@ from tests.framework.tree_games import (
 )
 
 import miai
-from miai.errors import GameError, HiddenInformationError, UnsuitableGameError
+from miai.errors import UnsuitableGameError
 from miai.search.alphabeta import (
     AlphaBeta,
     AlphaBetaParameters,
@@ -53,10 +56,9 @@ def solve(game: miai.Game, *, table_size: int = 100_000) -> tuple[SearchResult, 
 
 
 def test_every_position_of_tic_tac_toe_has_its_exact_value() -> None:
-    game = miai.load_game("tic_tac_toe")
-    states, memory = states_of(game), dict[Hashable, float]()
+    states, memory = states_of(TTT), dict[Hashable, float]()
     assert len(states) == 5478  # the published number of reachable positions
-    search = AlphaBeta(game, AlphaBetaParameters(nodes=0))
+    search = AlphaBeta(TTT, AlphaBetaParameters(nodes=0))
     for state in states:
         if state.is_terminal():
             continue
@@ -75,17 +77,15 @@ def test_a_win_is_as_large_as_the_other_player_s_loss(bounds: tuple[float, float
 
 
 def test_after_a_certain_win_no_other_move_is_searched() -> None:
-    loss = End((-1.0, 1.0))
-    bush = Choice(1, tuple(Choice(0, (loss, loss)) for _ in range(20)))
-    game = TreeGame(Choice(0, (End((1.0, -1.0)), bush)), merge=False)
+    bush = Choice(1, tuple(Choice(0, (LOSS, LOSS)) for _ in range(20)))
+    game = TreeGame(Choice(0, (WIN, bush)), merge=False)
     found, _ = solve(game)
     assert (found.action, found.value) == (0, 1.0)
     assert found.statistics["nodes"] == 1
 
 
 def test_the_principal_variation_of_tic_tac_toe_is_best_play() -> None:
-    game = miai.load_game("tic_tac_toe")
-    found, state = solve(game)
+    found, state = solve(TTT)
     memory: dict[Hashable, float] = {}
     assert found.pv[0] == found.action
     for action in found.pv:
@@ -95,9 +95,8 @@ def test_the_principal_variation_of_tic_tac_toe_is_best_play() -> None:
 
 
 def test_an_immediate_win_is_taken_even_where_slower_wins_are_known() -> None:
-    win, loss = End((1.0, -1.0)), End((-1.0, 1.0))
-    slow = Choice(1, (Choice(0, (win, loss)),))
-    game = TreeGame(Choice(0, (slow, win)))
+    slow = Choice(1, (Choice(0, (WIN, LOSS)),))
+    game = TreeGame(Choice(0, (slow, WIN)))
     search = AlphaBeta(game)
     search.search(game.new_initial_state().child(0).child(0))
     search.search(game.new_initial_state().child(0))
@@ -105,8 +104,7 @@ def test_an_immediate_win_is_taken_even_where_slower_wins_are_known() -> None:
 
 
 def test_a_lost_game_is_drawn_out() -> None:
-    loss = End((-1.0, 1.0))
-    soon, late = Choice(1, (loss,)), Choice(1, (Choice(0, (Choice(1, (loss,)),)),))
+    soon, late = Choice(1, (LOSS,)), Choice(1, (Choice(0, (Choice(1, (LOSS,)),)),))
     found, _ = solve(TreeGame(Choice(0, (soon, late))))
     assert (found.action, found.value) == (1, -1.0)
 
@@ -172,8 +170,7 @@ class Boaster:
 
 
 def test_estimates_are_never_treated_as_proofs() -> None:
-    loss = End((-1.0, 1.0))
-    game = TreeGame(Choice(0, (Choice(1, (Choice(0, (loss,)),)), loss)))
+    game = TreeGame(Choice(0, (Choice(1, (Choice(0, (LOSS,)),)), LOSS)))
     state = game.new_initial_state()
     shallow = AlphaBeta(game, AlphaBetaParameters(depth=1), evaluator=Boaster())  # type: ignore[arg-type]
     found = shallow.search(state)
@@ -212,36 +209,7 @@ def test_the_deadline_is_kept(given: float | None) -> None:
     assert int(str(found.statistics["depth"])) >= 2
 
 
-def test_two_searches_of_one_budget_agree_in_everything() -> None:
-    game = Endless()
-    parameters = AlphaBetaParameters(nodes=500)
-    first, second = (AlphaBeta(game, parameters, evaluator=RandomRollout(game)) for _ in "ab")
-    first.new_game(3)
-    first.search(game.new_initial_state().child(1))
-    results = []
-    for search in (first, second):
-        search.new_game(11)
-        state = game.new_initial_state()
-        for _ in range(3):
-            results.append(search.search(state))
-            state.apply_action(results[-1].action)
-    assert results[:3] == results[3:]
-
-
-def test_the_root_is_left_as_it_was() -> None:
-    game = miai.load_game("tic_tac_toe")
-    state = game.new_initial_state().child(4)
-    solved = AlphaBeta(game).search(state)
-    assert (str(state), state.history()) == (str(game.new_initial_state().child(4)), [4])
-    assert solved.value == 0
-
-
 # -- what it refuses ------------------------------------------------------------------------------
-
-
-def test_hidden_information_is_refused() -> None:
-    with pytest.raises(HiddenInformationError, match=r"hides information.*ismcts, pimc and"):
-        AlphaBeta(miai.load_game("phantom_tic_tac_toe"))
 
 
 def test_games_not_two_player_constant_sum_are_refused() -> None:
@@ -249,15 +217,6 @@ def test_games_not_two_player_constant_sum_are_refused() -> None:
         AlphaBeta(Endless(players=3))
     with pytest.raises(UnsuitableGameError, match="no constant sum"):
         AlphaBeta(TreeGame(Choice(0, (End((1.0, 1.0)),)), utility_sum=None))
-
-
-def test_a_root_without_a_decision_is_refused() -> None:
-    game = TreeGame(Choice(0, (End((1.0, -1.0)), Chance((1.0,), (End((1.0, -1.0)),)))))
-    search = AlphaBeta(game)
-    with pytest.raises(GameError, match="the game is over"):
-        search.search(game.new_initial_state().child(0))
-    with pytest.raises(GameError, match="chance acts next"):
-        search.search(game.new_initial_state().child(1))
 
 
 # -- the table ------------------------------------------------------------------------------------

@@ -35,14 +35,20 @@ class HintsAtNothing(Good):
         return None
 
 
-class LeavesElementsOpen(Good):
-    def svg(self, view: PlayerView) -> str:
-        return super().svg(view).replace("</svg>", "<g></svg>")
+SPOILT = {
+    "LeavesElementsOpen": ("</svg>", "<g></svg>"),
+    "HasNoViewBox": ("viewBox", "data-box"),
+    "HandlesEvents": ("<svg", '<svg onclick="alert(1)"'),
+    "LoadsFromThisServer": ("#tic", "/tic"),
+}
+"""Renderers that have one text for another in each picture, by name."""
 
 
-class HasNoViewBox(Good):
-    def svg(self, view: PlayerView) -> str:
-        return super().svg(view).replace("viewBox", "data-box")
+def spoilt(name: str) -> type[Good]:
+    def svg(renderer: Good, view: PlayerView) -> str:
+        return TicTacToeRenderer.svg(renderer, view).replace(*SPOILT[name])
+
+    return type(name, (Good,), {"svg": svg})
 
 
 class RunsScripts(Good):
@@ -50,19 +56,9 @@ class RunsScripts(Good):
         return str(super().svg_definitions()) + "<script>alert(1)</script>"
 
 
-class HandlesEvents(Good):
-    def svg(self, view: PlayerView) -> str:
-        return super().svg(view).replace("<svg", '<svg onclick="alert(1)"')
-
-
 class LoadsPictures(Good):
     def svg_state(self, state: State) -> str:
         return super().svg_state(state).replace("#tic", "https://example.org/#tic")
-
-
-class LoadsFromThisServer(Good):
-    def svg(self, view: PlayerView) -> str:
-        return super().svg(view).replace("#tic", "/tic")
 
 
 class RefersToNothing(Good):
@@ -153,12 +149,9 @@ class GoesOnWhereAnotherEnds(Good):
 BROKEN: dict[type[Good | PhantomRenderer], str] = {
     Raises: "raises",
     HintsAtNothing: "text",
-    LeavesElementsOpen: "picture",
-    HasNoViewBox: "picture",
+    **dict.fromkeys(map(spoilt, SPOILT), "picture"),
     RunsScripts: "picture",
-    HandlesEvents: "picture",
     LoadsPictures: "picture",
-    LoadsFromThisServer: "picture",
     RefersToNothing: "picture",
     ExplainsNothing: "picture",
     ExplainsWithoutAPicture: "picture",

@@ -11,7 +11,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from tests.warm_command import call_miai, run_miai
+from tests.child_imports import install
+from tests.tournaments.support import RANDOMS, config_text
+from tests.warm_command import call_miai, run_miai, run_python
 from tests.whole_texts import assert_transcript
 
 from miai.errors import ConfigError
@@ -32,19 +34,22 @@ def test_help_imports_nothing_heavy() -> None:
         "heavy = {'jinja2', 'numpy', 'numba', 'pydantic', 'rich', 'sgfmill', 'sqlite3', 'torch'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    help = run_python(code)
     for command in ("list", "play", "plugins", "tournament"):
-        assert re.search(rf"^  {command} ", done.stdout, re.MULTILINE)
+        assert re.search(rf"^  {command} ", help, re.MULTILINE)
 
 
-def test_the_referee_imports_nothing_heavy() -> None:
-    code = (
-        "import sys, miai.playing.match\n"
-        "assert not {'numpy', 'psutil', 'pydantic'} & set(sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+@pytest.mark.parametrize(
+    ("module", "heavy"),
+    [
+        ("miai.playing.match", {"numpy", "psutil", "pydantic"}),
+        ("miai.pytest_plugin", {"numpy", "pydantic", "numba", "rich", "miai.game"}),
+    ],
+)
+def test_the_referee_and_the_plugin_of_pytest_import_nothing_heavy(
+    module: str, heavy: set[str]
+) -> None:
+    assert run_python(f"import sys, {module}; print({heavy} & set(sys.modules))") == "set()\n"
 
 
 @pytest.mark.slow
@@ -99,9 +104,7 @@ def test_listings_load_no_compiler() -> None:
         "    assert not heavy, f'{kind} loads {heavy}'\n"
     )
     kinds = ("agents", "searches", "evaluators", "games", "go.dead-stones", "opening-reader")
-    done = subprocess.run([sys.executable, "-c", code, *kinds], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("Parameters of one: miai list ") == len(kinds)
+    assert run_python(code, *kinds).count("Parameters of one: miai list ") == len(kinds)
 
 
 # -- Ctrl-C before a command has prepared for it --------------------------------------------------
@@ -120,19 +123,9 @@ def test_ctrl_c_while_the_command_line_is_imported(tmp_path: Path) -> None:
     assert_interrupted(done.returncode, done.stderr)
 
 
-def slow_plugin(folder: Path, **modules: str) -> str:
-    """Return an import path with an installed plugin ``slow`` made of some modules."""
-    for name, source in modules.items():
-        (folder / f"{name}.py").write_text(source)
-    metadata = folder / "slow_plugin-1.0.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: slow-plugin\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text("[miai]\nslow = slow_plugin\n")
-    return str(folder)
-
-
 def test_ctrl_c_while_plugins_are_imported(tmp_path: Path) -> None:
-    done = miai("list", PYTHONPATH=slow_plugin(tmp_path, slow_plugin=INTERRUPT))
+    install(tmp_path, "slow", "slow_plugin", slow_plugin=INTERRUPT)
+    done = miai("list", PYTHONPATH=str(tmp_path))
     assert_interrupted(done.returncode, done.stderr)
 
 
@@ -140,16 +133,16 @@ def test_ctrl_c_while_plugins_are_imported(tmp_path: Path) -> None:
 def test_ctrl_c_while_a_game_is_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
-    path = slow_plugin(
+    install(
         tmp_path,
+        *("slow", "slow_plugin"),
         slow_game=INTERRUPT,
         slow_plugin="from miai import hookimpl\n@hookimpl\ndef miai_register(registry):\n"
         "    registry.add('game', 'slow', 'slow_game:Slow', summary='Takes long to import')\n",
     )
     monkeypatch.chdir(tmp_path)
-    players = "".join(f'[[players]]\nname = "{n}"\nagent = "random"\n' for n in "ab")
-    Path("slow.toml").write_text(f'[tournament]\nname = "x"\n[game]\nname = "slow"\n{players}')
-    done = miai(*words, PYTHONPATH=path)
+    Path("slow.toml").write_text(config_text(*RANDOMS, game={"name": "slow"}))
+    done = miai(*words, PYTHONPATH=str(tmp_path))
     assert_interrupted(done.returncode, done.stderr)
 
 

@@ -7,10 +7,12 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.framework.broken_agents import RULES, KeepsItsGenerator, Learns, RewritesData
 from tests.framework.broken_games import BROKEN, Outcomes, TellsWhatIsBarred, finding, game_dealt_by
+from tests.framework.histories import TTT, state_after
 from tests.whole_texts import assert_expected
 
 import miai
@@ -28,6 +30,7 @@ from miai.testing import (
 )
 
 GAMES = ("tic_tac_toe", "phantom_tic_tac_toe", "kuhn_poker")
+OBSERVERS = ("single", "multi")
 
 
 # -- games ------------------------------------------------------------------------------------
@@ -58,19 +61,14 @@ def test_actions_that_depend_on_what_is_hidden_are_found_where_play_does_not_mee
     (violation,) = caught.value.violations
     assert violation.rule == "legal-actions-leak"
     # The two lists that the message names are those of two states told apart by nothing.
-    state = broken.make().new_initial_state()
-    for action in violation.actions:
-        state.apply_action(action)
+    state = state_after(broken.make(), *violation.actions)
     assert str(state.legal_actions()) in violation.message
 
 
 def test_the_check_finds_what_belief_search_refuses() -> None:
     game = BROKEN["BarsACellBesideHiddenMarks"].make()
     problem = GameProblem(game, 0)
-    states = [game.new_initial_state() for _ in range(2)]
-    for state, line in zip(states, ([4, 0, 2, 6], [4, 0, 2, 1]), strict=True):
-        for action in line:
-            state.apply_action(action)
+    states = [state_after(game, 4, 0, 2, last) for last in (6, 1)]
     output = {state.information_state_string(0) for state in states}
     assert len(output) == 1
     with pytest.raises(UnsuitableGameError):
@@ -101,9 +99,7 @@ def test_the_error_lists_rule_seed_and_reproducing_actions() -> None:
         check_game(broken.make(), seed=4, games=1)
     assert other.value.violations[0].actions != violation.actions
     game = broken.make()
-    state = game.new_initial_state()
-    for action in violation.actions:
-        state.apply_action(action)
+    state = state_after(game, *violation.actions)
     assert game.deserialize(state.serialize()).key() != state.key()
 
 
@@ -116,7 +112,10 @@ def test_all_broken_rules_are_listed_once() -> None:
 def test_a_rule_can_be_skipped_but_not_misspelt() -> None:
     check_game(BROKEN["ListsActionsDownwards"].make(), games=2, skip=["legal-actions"])
     with pytest.raises(ParameterError, match="Did you mean 'legal-actions'"):
-        check_game(miai.load_game("tic_tac_toe"), skip=["legal-action"])
+        check_game(TTT, skip=["legal-action"])
+    check_agent(Learns, TTT, skip=["carried-over"])
+    with pytest.raises(ParameterError, match="carried-over"):
+        check_agent(Learns, TTT, skip=["carriedover"])
 
 
 def test_beliefs_that_grow_too_large_are_reported() -> None:
@@ -161,6 +160,34 @@ def test_good_agents_pass(name: str) -> None:
     report = check_agent(lambda game: miai.make_agent("random", game), miai.load_game(name))
     assert report.games == 2 * 2 * 5  # seats, games, each thrice and two others between
     assert report.positions > 0
+
+
+SEARCHES: list[Any] = [
+    ("mcts", {"simulations": 10}, "prisoners_dilemma", {"rounds": 3}),
+    ("mcts", {"simulations": 11, "temperature": 0.2}, "tic_tac_toe", {}),
+    ("ismcts", {"simulations": 10}, "goofspiel", {"num_cards": 3, "imp_info": True, "players": 3}),
+    ("ismcts", {"simulations": 11, "temperature": 1.0}, "kuhn_poker", {}),
+    *(("ismcts", {"simulations": 24, "observers": o}, g, {}) for o in OBSERVERS for g in GAMES),
+    *(("pimc", {"simulations": 24, "worlds": 8}, game, {}) for game in GAMES),
+    ("belief-minimax", {"depth": 1, "nodes": 300}, "mini_rbc", {"size": 4, "window": 2}),
+    ("belief-minimax", {"depth": 1, "nodes": 300}, "kuhn_poker", {}),
+    ("equilibrium", {"iterations": 10}, "kuhn_poker", {}),
+    ("equilibrium", {"iterations": 10}, "goofspiel", {"num_cards": 3}),
+    pytest.param(
+        "equilibrium", {"iterations": 10}, "phantom_tic_tac_toe", {}, marks=pytest.mark.slow
+    ),
+]
+"""Agents and games, each with its parameters."""
+
+
+@pytest.mark.parametrize(("agent", "given", "name", "values"), SEARCHES)
+def test_searches_keep_the_rules_of_agents(
+    agent: str, given: dict[str, Any], name: str, values: dict[str, Any]
+) -> None:
+    """The policies that they state, too, are the same whether they were asked before or not."""
+    game, games = miai.load_game(name, **values), 1 if agent in ("mcts", "equilibrium") else 2
+    report = check_agent(lambda game: miai.make_agent(agent, game, **given), game, games=games)
+    assert report.games >= games
 
 
 @pytest.mark.parametrize("agent", RULES, ids=lambda agent: agent.__name__)
@@ -231,12 +258,6 @@ def test_an_agent_may_resign_and_is_closed() -> None:
     before = Resigns.closed
     check_agent(Resigns, miai.load_game("tic_tac_toe"), games=1)
     assert Resigns.closed == before + 2 * 2
-
-
-def test_rules_of_agents_can_be_skipped() -> None:
-    check_agent(Learns, miai.load_game("tic_tac_toe"), skip=["carried-over"])
-    with pytest.raises(ParameterError, match="carried-over"):
-        check_agent(Learns, miai.load_game("tic_tac_toe"), skip=["carriedover"])
 
 
 # -- reach ------------------------------------------------------------------------------------
@@ -328,15 +349,3 @@ def test_a_test_has_one_seed_of_its_own_until_another_is_asked_for(
     own = seed_of()
     assert seed_of() == own
     assert seed_of("--miai-seed=random") != own
-
-
-def test_the_pytest_plugin_imports_nothing_heavy() -> None:
-    code = (
-        "import sys, miai.pytest_plugin\n"
-        "heavy = {'numpy', 'pydantic', 'numba', 'rich', 'miai.game'}\n"
-        "print(sorted(heavy & set(sys.modules)))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
-    )
-    assert done.stdout.strip() == "[]"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
 import warnings
 from typing import Any
 
@@ -12,7 +10,9 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 from pettingzoo.test import api_test, parallel_api_test, seed_test
+from tests.framework.histories import TTT
 from tests.seeds import seed_of_test
+from tests.warm_command import run_python
 
 import miai
 from miai.environments import AecEnvironment
@@ -88,10 +88,7 @@ def test_a_copy_is_independent_and_draws_the_same() -> None:
     environment.reset(seed=3)
     copy = environment.clone()
     seen: list[list[str]] = []
-    for one in (
-        copy,
-        environment,
-    ):  # the whole copy first: were its dice shared, these would differ
+    for one in (copy, environment):  # whole, one by one: were the dice shared, they would differ
         seen.append([])
         for _ in range(20):
             one.step(0)
@@ -122,10 +119,9 @@ def test_an_observation_does_not_depend_on_what_is_hidden() -> None:
 
 
 def test_masks_of_those_who_wait_tell_nothing() -> None:
-    game = miai.load_game("tic_tac_toe")
     one_by_one = aec("tic_tac_toe")
     one_by_one.reset(seed=1)
-    together: Any = miai.to_pettingzoo(game, parallel=True)
+    together: Any = miai.to_pettingzoo(TTT, parallel=True)
     together.reset(seed=1)
     one_by_one.step(4)
     observations, *_ = together.step({"x": 4, "o": 0})
@@ -136,7 +132,6 @@ def test_masks_of_those_who_wait_tell_nothing() -> None:
 
 
 def test_an_illegal_action_is_refused_or_loses() -> None:
-    game = miai.load_game("tic_tac_toe")
     environment = aec("tic_tac_toe")
     environment.reset(seed=1)
     environment.step(4)
@@ -145,23 +140,22 @@ def test_an_illegal_action_is_refused_or_loses() -> None:
     with pytest.raises(IllegalActionError, match="has to act"):
         environment.step(None)
     assert environment.agent_selection == "o"
-    against = miai.to_gymnasium(game, player=1)
+    against = miai.to_gymnasium(TTT, player=1)
     _, info = against.reset(seed=1)
     (taken,) = np.flatnonzero(info["action_mask"] == 0).tolist()
     _, reward, terminated, _, info = against.step(taken)
     assert (reward, terminated, info["illegal"]) == (-1.0, True, True)
-    strict = miai.to_gymnasium(game, player=1, illegal="raise")
+    strict = miai.to_gymnasium(TTT, player=1, illegal="raise")
     strict.reset(seed=1)
     with pytest.raises(IllegalActionError):
         strict.step(taken)
 
 
 def test_wrong_players_and_opponents_are_refused() -> None:
-    game = miai.load_game("tic_tac_toe")
     with pytest.raises(ParameterError, match="players 0 to 1"):
-        miai.to_gymnasium(game, player=2)
+        miai.to_gymnasium(TTT, player=2)
     with pytest.raises(ParameterError, match="for each of the players 1"):
-        miai.to_gymnasium(game, {0: miai.make_agent("random", game)})
+        miai.to_gymnasium(TTT, {0: miai.make_agent("random", TTT)})
 
 
 def test_without_the_libraries_the_extra_is_named() -> None:
@@ -170,5 +164,4 @@ def test_without_the_libraries_the_extra_is_named() -> None:
         "try: miai.to_pettingzoo\n"
         "except miai.MiaiError as error: print(error)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert install_line("miai[environments]") in done.stdout
+    assert install_line("miai[environments]") in run_python(code)

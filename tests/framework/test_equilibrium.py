@@ -19,7 +19,6 @@ from miai.equilibria.tree import InformationSet
 from miai.errors import ParameterError, UnsuitableGameError
 from miai.search.equilibrium import Equilibrium, EquilibriumParameters
 from miai.search.growing_tree import GrowingTree, RootWorld, Sequences, complete_tree
-from miai.testing import check_agent
 from miai_openspiel.games import OpenSpielGame
 
 ABRUPT_HEX = "dark_hex(num_rows=2,num_cols=2,gameversion=adh)"
@@ -154,24 +153,6 @@ def test_a_subgame_has_the_worlds_that_the_opponent_considers_possible() -> None
             assert root.share == pytest.approx(expected[root.state.key()] / total)
         assert len({root.alternative for root in group}) == 1
     assert sum(root.alternative is not None for root in roots) > len(roots) / 2
-
-
-@pytest.mark.parametrize(
-    ("name", "given"),
-    [
-        ("kuhn_poker", {}),
-        ("goofspiel", {"num_cards": 3}),
-        pytest.param("phantom_tic_tac_toe", {}, marks=pytest.mark.slow),
-    ],
-)
-def test_it_keeps_the_contract_of_agents(name: str, given: dict[str, Any]) -> None:
-    """Its policy, too, is the same whether it was asked at earlier turns or not."""
-    game = miai.load_game(name, **given)
-
-    def make(loaded: Game) -> miai.Agent:
-        return miai.make_agent("equilibrium", loaded, iterations=10)
-
-    assert check_agent(make, game, games=1).games >= 1
 
 
 def test_a_tree_from_a_sample_of_worlds_is_not_used_again() -> None:

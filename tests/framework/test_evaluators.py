@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.framework.broken_games import in_states
 from tests.framework.tree_games import Chance, Choice, End, Endless, EndlessState, Tree, TreeGame
 
 import miai
@@ -88,17 +89,13 @@ def test_a_seed_settles_the_rollouts_and_in_place_is_the_same() -> None:
 
 
 def test_rollouts_stop_at_the_limit_with_truncated_returns() -> None:
-    class Watched(Endless):
-        def new_initial_state(self) -> EndlessState:
-            return WatchedState(self)
-
     class WatchedState(EndlessState):
         def truncated_returns(self) -> tuple[float, ...]:
             lengths.append(self.move_number())
             return (0.75, -0.75)
 
     lengths: list[int] = []
-    game = Watched()
+    game = in_states(Endless, lambda game: WatchedState(game))()
     evaluator = RandomRollout(game, RandomRolloutParameters(rollouts=2, max_plies=7))
     assert evaluator.evaluate([game.new_initial_state().child(0)]).tolist() == [[0.75, -0.75]]
     assert lengths == [8, 8]

@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from tests.child_imports import install
+from tests.tournaments.support import RANDOMS, config_text
 from tests.warm_command import call_miai, run_miai
 
 from miai.errors import MissingExtraError
@@ -226,10 +228,7 @@ def test_watch_waits_for_a_run(tmp_path: Path) -> None:
     )
     viewer.expect("waiting for one", timeout=30)
     config = tmp_path / "x.toml"
-    config.write_text(
-        '[tournament]\nname = "x"\nrounds = 2\n[game]\nname = "tic_tac_toe"\n'
-        '[[players]]\nname = "a"\nagent = "random"\n[[players]]\nname = "b"\nagent = "random"\n'
-    )
+    config.write_text(config_text(*RANDOMS[:2]))
     done = run_miai(["tournament", "run", str(config), "--out", str(run)], timeout=60)
     assert done.returncode == 0, done.stderr
     assert f"in the browser: miai tournament report {run} --open" in done.stdout
@@ -250,12 +249,11 @@ def test_the_line_that_installs_an_extra_needs_no_index_with_miai(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From a checkout that again; from a wheel the libraries of the extra, in their versions."""
-    info = tmp_path / "miai_duel-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: miai-duel\nVersion: 1.0\nRequires-Dist: numpy\n"
+    facts = (
+        "Requires-Dist: numpy\n"
         "Requires-Dist: torch <3,>=2.6 ; extra == 'nn'\nRequires-Dist: onnx>=1; extra == 'onnx'\n"
     )
+    info = install(tmp_path, "duel", "miai_duel", facts)
     monkeypatch.syspath_prepend(str(tmp_path))
     assert install_line("miai-duel[nn]") == "pip install 'torch<3,>=2.6'"
     assert install_line("miai-duel[nn,onnx]") == "pip install 'torch<3,>=2.6' 'onnx>=1'"

@@ -15,6 +15,8 @@ from typing import Any
 
 import psutil
 import pytest
+from tests.child_imports import find_in
+from tests.warm_command import run_python
 
 import miai
 from miai.files import open_plain
@@ -29,6 +31,7 @@ from miai.record import GameRecord, Termination
 LEVELS = [Isolation.PROCESS, Isolation.SANDBOX]
 both_levels = pytest.mark.parametrize("level", LEVELS, indirect=True)
 """Marks what is tried in the sandbox, too, whenever tests run."""
+sandboxed = pytest.mark.parametrize("level", LEVELS[1:], indirect=True)
 REFUSED = {"PermissionError", "ProcessLookupError", "FileNotFoundError", "OSError"}
 
 pytestmark = pytest.mark.skipif(landlock_version() < 6, reason="the kernel has no such Landlock")
@@ -36,10 +39,7 @@ pytestmark = pytest.mark.skipif(landlock_version() < 6, reason="the kernel has n
 
 @pytest.fixture(scope="module", autouse=True)
 def hostile() -> Iterator[None]:
-    paths = [str(Path(__file__).parent / "hostile"), os.environ.get("PYTHONPATH", "")]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
-        yield
+    yield from find_in(Path(__file__).parent / "hostile")
 
 
 @pytest.fixture(params=[LEVELS[0], pytest.param(LEVELS[1], marks=pytest.mark.slow)])
@@ -112,20 +112,18 @@ def test_the_processors_of_others_stay_theirs(level: Isolation, run: Path) -> No
     assert os.sched_getaffinity(0) == before
 
 
-def test_a_sandbox_shares_no_namespace_and_has_no_capability(run: Path) -> None:
-    if reason := sandbox_hindrance():
-        pytest.skip(reason)
-    inside = Fight(Isolation.SANDBOX, run).result("rights")
+@sandboxed
+def test_a_sandbox_shares_no_namespace_and_has_no_capability(level: Isolation, run: Path) -> None:
+    inside = Fight(level, run).result("rights")
     assert int(inside["capabilities"], 16) == 0
     outside = {path.name: str(path.readlink()) for path in Path("/proc/self/ns").iterdir()}
     shared = {name for name in outside if inside[name] == outside[name]}
     assert shared <= {"time", "time_for_children", "cgroup"}  # the last where the kernel refuses it
 
 
-def test_a_signal_to_all_reaches_only_its_own(run: Path) -> None:
-    if reason := sandbox_hindrance():
-        pytest.skip(reason)
-    record = Fight(Isolation.SANDBOX, run).play("kill_all")
+@sandboxed
+def test_a_signal_to_all_reaches_only_its_own(level: Isolation, run: Path) -> None:
+    record = Fight(level, run).play("kill_all")
     assert record.termination in {Termination.TERMINAL, Termination.CRASH}
     assert record.loser in {None, 0}
 
@@ -197,11 +195,10 @@ def test_what_the_config_names_is_read_only_for_all_and_no_secret_is_read(
 def test_processes_that_fork_twice_end_with_the_agent(level: Isolation, run: Path) -> None:
     mark = f"stray-{os.getpid()}-{time.monotonic_ns()}"
     code = REFEREE.format(level=str(level), mark=mark)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run_python(code) == "done\n"
     strays = processes_with(mark)
     for stray in strays:
         stray.kill()
-    assert (done.stdout, done.returncode) == ("done\n", 0), done.stderr
     assert not strays
 
 
@@ -271,8 +268,7 @@ def test_groups_of_killed_referees_are_removed() -> None:
     code = "import os; from miai.process.control_group import ControlGroup as C\n" + (
         "print(*C(memory=64, processes=8).folders, sep='\\n', flush=True); os._exit(0)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    abandoned = [Path(line) for line in done.stdout.splitlines()]
+    abandoned = [Path(line) for line in run_python(code).splitlines()]
     assert abandoned
     assert all(folder.exists() for folder in abandoned)
     group = ControlGroup(memory=64, processes=8)

@@ -8,10 +8,12 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.framework.histories import TTT
 from tests.warm_command import TerminalMiai
 from tests.whole_texts import assert_expected
 
 import miai
+from miai.agent import Agent
 from miai.cli.people import HumanAgent, PlaySession, hint_text
 from miai.game import Game
 from miai.information import PlayerView
@@ -29,7 +31,7 @@ def terminal(*words: str) -> TerminalMiai:
 
 def test_a_person_plays_tic_tac_toe_to_the_end() -> None:
     child = terminal("tic_tac_toe", "--x", "human", "--o", "human")
-    state = miai.load_game("tic_tac_toe").new_initial_state()
+    state = TTT.new_initial_state()
     for cell, player in zip((0, 3, 1, 4, 2), "xoxox", strict=True):
         child.expect(rf"{player}> ")
         child.sendline(state.action_to_string(cell))
@@ -41,24 +43,8 @@ def test_a_person_plays_tic_tac_toe_to_the_end() -> None:
     assert "x wins: x +1, o -1" in said
 
 
-def test_the_faces_of_a_die_are_said() -> None:
-    game, shown = miai.load_game("pig", players=2, goal=6), io.StringIO()
-    person = HumanAgent(game, Parameters(), read=io.StringIO("roll\n" * 20), write=shown)
-    table = PlaySession(
-        game,
-        [person, miai.make_agent("random", game)],
-        note=lambda state, move: None,
-        save=lambda record, file: "",
-        adviser=None,
-    )
-    record = table.play(seed=1)
-    said = [move.text for move in record.moves if move.actor < 0]
-    assert re.findall(r"^chance: (\d)$", shown.getvalue(), re.MULTILINE) == said
-
-
-def conversation(*answers: str, game: Game | None = None) -> str:
+def conversation(*answers: str, game: Game = TTT) -> str:
     """Return what a person is shown who answers so, and then leaves, at tic-tac-toe."""
-    game = game or miai.load_game("tic_tac_toe")
     shown = io.StringIO()
     read = io.StringIO("".join(f"{answer}\n" for answer in answers))
     person = HumanAgent(game, Parameters(), read=read, write=shown)
@@ -102,30 +88,39 @@ def test_a_person_plays_a_game_that_hides_information() -> None:
 # -- what is offered beside moves -----------------------------------------------------------------
 
 
-def game_at_table(name: str, *answers: str, opponent: str = "random") -> tuple[str, GameRecord]:
+def game_at_table(
+    *answers: str, game: Game = TTT, opponent: str | Agent = "random", seed: int = 4
+) -> tuple[str, GameRecord]:
     """Return what a person is shown, and the record of the game."""
-    game = miai.load_game(name)
     shown = io.StringIO()
     read = io.StringIO("".join(f"{answer}\n" for answer in answers))
     person = HumanAgent(game, Parameters(), read=read, write=shown)
-    agents = [person, miai.make_agent(opponent, game)]
+    if isinstance(opponent, str):
+        opponent = miai.make_agent(opponent, game)
     noted: list[int] = []
     table = PlaySession(
         game,
-        agents,
+        [person, opponent],
         note=lambda state, move: noted.append(move.ply),
         save=lambda record, file: f"saved {len(record.moves)} moves to {file}",
         adviser=lambda: miai.make_agent("mcts", game, simulations=50).search,  # type: ignore[attr-defined]
     )
-    record = table.play(seed=4)
+    record = table.play(seed=seed)
     assert [move.ply for move in record.moves] == list(range(len(record.moves)))
     assert len(noted) >= len(record.moves)  # what was taken back was noted, too
     return shown.getvalue(), record
 
 
+def test_the_faces_of_a_die_are_said() -> None:
+    game = miai.load_game("pig", players=2, goal=6)
+    shown, record = game_at_table(*["roll"] * 20, game=game, seed=1)
+    said = [move.text for move in record.moves if move.actor < 0]
+    assert re.findall(r"^chance: (\d)$", shown, re.MULTILINE) == said
+
+
 def test_decisions_before_a_take_back_stay_in_the_record() -> None:
     words = ("b2", "a1", "undo", "c3", "resign")
-    shown, record = game_at_table("tic_tac_toe", *words, opponent="mcts")
+    shown, record = game_at_table(*words, opponent="mcts")
     assert re.search(
         r"^o played ..: its win rate \d+\.\d %, 1000 simulations, expects( ..){5}, ", shown, re.M
     )
@@ -148,7 +143,7 @@ def test_what_people_are_told_is_what_was_read(monkeypatch: pytest.MonkeyPatch) 
         miai.play(game, people)
     told.append(shown.getvalue())
     table = ("help", "?", "hint", "save", "save a.jsonl", "b2", "undo", "a1", "undo", "undo", "c3")
-    text, record = game_at_table("tic_tac_toe", *table, "resign")
+    text, record = game_at_table(*table, "resign")
     told.append(re.sub(r"\d\.\d s$", "0.0 s", text, flags=re.MULTILINE))
     assert_expected("conversations.txt", "\n\n".join(told))
     assert [move.text for move in record.moves] == ["c3", "a1"]
@@ -156,8 +151,7 @@ def test_what_people_are_told_is_what_was_read(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_hint_of_a_search_without_visits_goes_by_its_priors() -> None:
-    game = miai.load_game("tic_tac_toe")
-    view = PlayerView.at(game.new_initial_state(), 0)
+    view = PlayerView.at(TTT.new_initial_state(), 0)
     priors: list[Json] = [[0, 0.5], [4, 0.3], [8, 0.0]]
     result = SearchResult(action=4, value=0.5, pv=(4,), statistics={"priors": priors})
     shown = hint_text(view, result)

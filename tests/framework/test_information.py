@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import Any, Self, TypeVar
 
 import pytest
-from tests.framework.histories import seen_by
+from tests.framework.broken_games import in_states
+from tests.framework.histories import TTT, seen_by, state_after, view_of
 
 import miai
 from miai import EnumeratedBelief, Game, Observation, Player, PlayerView, State
@@ -36,18 +37,10 @@ def followed(belief: BeliefT, observations: list[Observation]) -> BeliefT:
 
 
 def test_a_view_of_perfect_information_follows_the_state() -> None:
-    game = miai.load_game("tic_tac_toe")
-    state = game.new_initial_state()
-    view = PlayerView(game, 1)
+    state = TTT.new_initial_state()
     for action in (4, 0, 8):
-        told_first = state.observation(1)
-        assert told_first is not None
-        if not view.observations:
-            view.observe(told_first)
         state.apply_action(action)
-        observation = state.observation(1)
-        assert observation is not None
-        view.observe(observation)
+        view = view_of(TTT, 1, state.history())
         assert view.state.key() == state.key()
         assert view.state is not state
     assert view.legal_actions == (1, 2, 3, 5, 6, 7)
@@ -61,8 +54,7 @@ def test_a_view_of_hidden_information_has_no_state() -> None:
 
 
 def test_a_view_at_a_state_has_its_legal_actions_and_a_copy() -> None:
-    state = miai.load_game("tic_tac_toe").new_initial_state()
-    state.apply_action(0)
+    state = state_after(TTT, 0)
     view = PlayerView.at(state, 1)
     view.state.apply_action(1)
     assert view.legal_actions == tuple(range(1, 9))
@@ -79,8 +71,7 @@ def test_invalid_explanations_are_refused_and_change_nothing() -> None:
     false = Observation(1, actor=0, action=4, legal_actions=(0,))
     with pytest.raises(EmptyBeliefError, match="no world explains"):
         belief.observe(false)
-    for observation in seen_by(PHANTOM, 1, [4]):
-        belief.observe(observation)
+    followed(belief, seen_by(PHANTOM, 1, [4]))
     before = {world.key() for world in belief}
     assert len(before) == 9
     with pytest.raises(EmptyBeliefError, match="a belief needs all observations, in order"):
@@ -98,11 +89,6 @@ def test_too_many_worlds_are_refused_and_change_nothing() -> None:
     assert len(belief) == 1
 
 
-class PhantomWithTuples(PhantomTicTacToe):
-    def new_initial_state(self) -> PhantomTicTacToeState:
-        return PhantomWithTuplesState(self)
-
-
 class PhantomWithTuplesState(PhantomTicTacToeState):
     def observation(self, player: int) -> Observation | None:
         observation = super().observation(player)
@@ -111,7 +97,7 @@ class PhantomWithTuplesState(PhantomTicTacToeState):
 
 def test_observations_that_crossed_a_process_are_understood() -> None:
     """JSON has lists only, whatever the game told."""
-    game = PhantomWithTuples()
+    game = in_states(PhantomTicTacToe, lambda game: PhantomWithTuplesState(game))()
     belief = EnumeratedBelief(game, 0)
     for observation in seen_by(game, 0, [4, 4, 0]):
         crossed = replace(observation, data=json.loads(json.dumps(observation.data)))

@@ -13,6 +13,7 @@ pyspiel = pytest.importorskip("pyspiel", reason="needs the extra bench: open_spi
 
 import numpy as np  # noqa: E402 - after the skip
 from open_spiel.python.algorithms import ismcts, mcts  # noqa: E402
+from tests.framework.histories import at  # noqa: E402
 
 from miai import State  # noqa: E402
 from miai.clock import ClockReading, TimeControl  # noqa: E402
@@ -31,14 +32,8 @@ def our_choices(
     agent = Ismcts(game, parameters)
     choices: Counter[int] = Counter()
     for seed in range(seeds):
-        player = position(game, moves).current_player()
-        agent.new_game(seed, player=player)
-        state = game.new_initial_state()
-        for move in (None, *moves):
-            if move is not None:
-                state.apply_action(numbered(state, move))
-            if (observation := state.observation(player)) is not None:
-                agent.observe(observation)
+        state = position(game, moves)
+        at(agent, *state.history(), player=state.current_player(), seed=seed)
         choices[agent.act(ClockReading(control=TimeControl())).action] += 1
     return choices
 

@@ -8,14 +8,16 @@ import types
 from collections.abc import Callable, Iterator
 from enum import Enum
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import pytest
+from tests.framework.test_conformance import Slotted
+from tests.framework.tree_games import DRAW, Choice, Tree, TreeGame, TreeState
 
 import miai
 from miai.agent import Agent, Decision, RandomAgent
 from miai.clock import ClockReading
-from miai.game import Game, GameInfo, Observation, Player, State
+from miai.game import Game, Observation, State
 from miai.playing.match import InProcessSeat, play, play_game
 from miai.process.agent_process import AgentProcess, Channel
 from miai.record import GameRecord, MoveRecord, Termination
@@ -99,67 +101,29 @@ def test_no_path_leads_from_an_agent_to_the_hidden_state(name: str) -> None:
 # -- games that leak show that the search finds what there is -------------------------------------
 
 
-class Whisper(Game):
-    """Two players say a number each, in secret; `leak` chooses how the state slips out."""
-
-    info = GameInfo(
-        name="whisper",
-        version=1,
-        num_players=2,
-        num_distinct_actions=3,
-        max_game_length=4,
-        player_names=("left", "right"),
-        perfect_information=False,
-    )
+class Whisper(TreeGame):
+    """Two players say two numbers each, in secret; `leak` chooses how the state slips out."""
 
     def __init__(self, leak: str) -> None:
+        tree: Tree = DRAW
+        for ply in (3, 2, 1, 0):
+            tree = Choice(ply % 2, (tree,) * 3)
+        super().__init__(tree, perfect=False)
         self.leak = leak
         self.last: Any = None
 
-    def new_initial_state(self) -> WhisperState:
+    def new_initial_state(self) -> TreeState:
         return WhisperState(self)
 
 
-class Slotted:
-    __slots__ = ("secret",)
-
-    def __init__(self, secret: object) -> None:
-        self.secret = secret
-
-
-class WhisperState(State):
+class WhisperState(TreeState):
     game: Whisper
-
-    def __init__(self, game: Whisper) -> None:
-        super().__init__(game)
-        self.said: list[int] = []
-
-    def current_player(self) -> int:
-        return Player.TERMINAL if len(self.said) == 4 else len(self.said) % 2
-
-    def legal_actions(self) -> list[int]:
-        return [] if self.is_terminal() else [0, 1, 2]
-
-    def _apply(self, action: int) -> None:
-        self.said.append(action)
-
-    def returns(self) -> tuple[float, ...]:
-        return (0.0, 0.0)
-
-    def _copy_to(self, other: Self) -> None:
-        other.said = self.said.copy()
-
-    def key(self) -> str:
-        return str(self.said)
-
-    def __str__(self) -> str:
-        return str(self.said)
 
     def observation(self, player: int) -> Observation | None:
         data: Any = None
         match self.game.leak:
             case "list":
-                data = [self.said]
+                data = [self._history]
             case "object":
                 data = {"it": Slotted(self)}
             case "closure":
@@ -167,7 +131,7 @@ class WhisperState(State):
             case "attribute":
                 self.game.last = {"deep": [Slotted(self)]}
             case "closure attribute":
-                self.game.last = lambda: self.said
+                self.game.last = lambda: self._history
         return Observation(player, data=data, legal_actions=self._legal_for(player))
 
 
@@ -255,7 +219,3 @@ def test_only_observations_reach_an_agent_process(
     assert {m["call"] for m in sent} == {"confine", "hello", "new_game", "act", "end"}
     fields = {"id", "call", "observations", "clock"}
     assert all(set(m) == fields for m in sent if m["call"] == "act")
-
-
-def decisions(record: GameRecord) -> list[int]:
-    return [move.action for move in record.moves]

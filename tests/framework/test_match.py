@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from tests.framework.broken_games import BROKEN
+from tests.framework.histories import TTT
 
 import miai
 from miai.agent import Agent, Decision, RandomAgent
@@ -54,13 +55,17 @@ class Scripted(Agent):
         self.calls.append(("end", returns))
 
 
-def scripted(game: Game, *scripts: Sequence[Any]) -> list[Agent]:
+def scripted(game: Game, *scripts: Sequence[Any]) -> list[Scripted]:
     return [Scripted(game, *script) for script in scripts]
+
+
+def pair(game: Game) -> list[Agent]:
+    return [RandomAgent(game), RandomAgent(game)]
 
 
 def random_record(name: str, seed: int, **options: Any) -> GameRecord:
     game = miai.load_game(name)
-    return play(game, [RandomAgent(game), RandomAgent(game)], seed=seed, **options)
+    return play(game, pair(game), seed=seed, **options)
 
 
 def without_times(record: GameRecord) -> GameRecord:
@@ -77,9 +82,8 @@ def without_times(record: GameRecord) -> GameRecord:
 
 
 def test_a_game_to_its_end() -> None:
-    game = miai.load_game("tic_tac_toe")
-    x, o = agents = scripted(game, [0, 1, 2], [3, 4])
-    record = play(game, agents, seed=9)
+    x, o = agents = scripted(TTT, [0, 1, 2], [3, 4])
+    record = play(TTT, agents, seed=9)
     assert [(m.ply, m.actor, m.action) for m in record.moves] == [
         (0, 0, 0),
         (1, 1, 3),
@@ -90,8 +94,6 @@ def test_a_game_to_its_end() -> None:
     assert record.returns == (1.0, -1.0)
     assert (record.termination, record.loser) == (Termination.TERMINAL, None)
     assert (record.terminated, record.truncated) == (True, False)
-    assert isinstance(x, Scripted)
-    assert isinstance(o, Scripted)
     names = [call[0] for call in o.calls]
     assert names == [
         *("new_game", "observe", "observe", "act", "observe", "observe", "act"),
@@ -163,11 +165,10 @@ def test_chance_does_not_depend_on_the_players() -> None:
 def test_statistics_times_and_seeds_are_recorded() -> None:
     import numpy as np
 
-    game = miai.load_game("tic_tac_toe")
     output: Any = {"value": np.float32(0.5), "visits": np.array([1, 2]), "pv": (1, 2)}
-    agents = scripted(game, [Decision(4, statistics=output), 0, 8], [1, 2])
+    agents = scripted(TTT, [Decision(4, statistics=output), 0, 8], [1, 2])
     record = play_game(
-        game,
+        TTT,
         [
             InProcessSeat(agents[0], name="left", parameters={"simulations": 7}),
             InProcessSeat(agents[1]),
@@ -191,18 +192,17 @@ def test_statistics_times_and_seeds_are_recorded() -> None:
 
 def test_the_game_s_parameters_are_recorded() -> None:
     game = miai.load_game("mini_rbc")
-    record = play(game, [RandomAgent(game), RandomAgent(game)])
+    record = play(game, pair(game))
     given: Any = game.parameters
     assert record.game_parameters == given.model_dump(mode="json")
     go = miai.load_game("go", board_size=5, komi=2.5)
-    values = play(go, [RandomAgent(go), RandomAgent(go)], move_limit=2).game_parameters
+    values = play(go, pair(go), move_limit=2).game_parameters
     assert (values["board_size"], values["komi"]) == (5, 2.5)
 
 
 def test_a_move_costs_the_processor_time_of_that_move_alone() -> None:
-    game = miai.load_game("tic_tac_toe")
     before = time.process_time()
-    record = play(game, [RandomAgent(game), RandomAgent(game)])
+    record = play(TTT, pair(TTT))
     spent = time.process_time() - before
     measured = [move.cpu_seconds for move in record.moves]
     assert all(seconds is not None and 0 <= seconds <= spent for seconds in measured)
@@ -233,9 +233,8 @@ def test_a_watcher_sees_every_action() -> None:
 
 
 def test_an_agent_with_a_seed_of_its_own_plays_by_it() -> None:
-    game = miai.load_game("tic_tac_toe")
-    agents = [miai.make_agent("random", game, seed=5), miai.make_agent("random", game)]
-    record = play(game, agents, seed=1)
+    agents = [miai.make_agent("random", TTT, seed=5), miai.make_agent("random", TTT)]
+    record = play(TTT, agents, seed=1)
     assert [p.seed for p in record.players] == [5, derive_seed(1, "player", 1)]
 
 
@@ -243,12 +242,10 @@ def test_an_agent_with_a_seed_of_its_own_plays_by_it() -> None:
 
 
 def test_an_opening_is_played_and_marked() -> None:
-    game = miai.load_game("tic_tac_toe")
-    x, o = agents = scripted(game, [8], [7])
-    record = play(game, agents, opening=[0, 3, 4])
+    x, o = agents = scripted(TTT, [8], [7])
+    record = play(TTT, agents, opening=[0, 3, 4])
     assert [m.opening for m in record.moves] == [True, True, True, False, False]
     assert all(m.seconds is None for m in record.moves[:3])
-    assert isinstance(x, Scripted)
     assert [call[0] for call in x.calls].count("act") == 1
     assert record.returns == (1.0, -1.0)
     assert o.view.state.history() == [0, 3, 4, 7, 8]
@@ -261,7 +258,7 @@ def test_an_opening_may_hold_chance() -> None:
         state.apply_action(state.legal_actions()[-1])
     deal = state.history()
     for seed in range(5):
-        record = play(game, _pair(game), seed=seed, opening=deal)
+        record = play(game, pair(game), seed=seed, opening=deal)
         assert [(m.action, m.actor, m.opening) for m in record.moves[:2]] == [
             (action, -1, True) for action in deal
         ]
@@ -279,51 +276,44 @@ def test_chance_goes_on_where_the_first_part_of_a_game_ended() -> None:
 def test_chance_without_probabilities_is_the_games_fault() -> None:
     game = BROKEN["DealsWithoutProbabilities"].make()
     with pytest.raises(ValueError, match="no probabilities of chance; `miai check` shows"):
-        play(game, _pair(game))
-
-
-def _pair(game: Game) -> list[Agent]:
-    return [RandomAgent(game), RandomAgent(game)]
+        play(game, pair(game))
 
 
 def test_a_move_limit_truncates() -> None:
-    game = miai.load_game("tic_tac_toe")
-    record = play(game, scripted(game, [0, 1, 2], [3, 4]), move_limit=4)
+    record = play(TTT, scripted(TTT, [0, 1, 2], [3, 4]), move_limit=4)
     assert (record.terminated, record.truncated) == (False, True)
     assert (record.termination, record.loser) == (Termination.MOVE_LIMIT, None)
     assert record.returns == (0.0, 0.0)
     assert len(record.moves) == 4
     assert "4 plies" in record.detail
-    record = play(game, scripted(game, [0, 1, 2], [3, 4]), move_limit=5)
+    record = play(TTT, scripted(TTT, [0, 1, 2], [3, 4]), move_limit=5)
     assert record.termination is Termination.TERMINAL  # it ends at the limit
 
 
 def test_the_limit_counts_openings_but_not_chance() -> None:
     record = random_record("kuhn_poker", 1, move_limit=1)
     assert [m.actor for m in record.moves] == [-1, -1, 0]
-    game = miai.load_game("tic_tac_toe")
-    record = play(game, scripted(game, [], [3]), opening=[0], move_limit=2)
+    record = play(TTT, scripted(TTT, [], [3]), opening=[0], move_limit=2)
     assert record.truncated
 
 
 def test_a_die_that_was_rolled_before_the_limit_falls() -> None:
     game = miai.load_game("pig", players=2)
-    record = play(game, [RandomAgent(game), RandomAgent(game)], move_limit=1)
+    record = play(game, pair(game), move_limit=1)
     assert [move.actor for move in record.moves] == [0, -1]
     assert record.truncated
 
 
 def test_bad_arguments_are_refused() -> None:
-    game = miai.load_game("tic_tac_toe")
-    seats = [InProcessSeat(agent) for agent in _pair(game)]
+    seats = [InProcessSeat(agent) for agent in pair(TTT)]
     with pytest.raises(ConfigError, match="game of 2 players: give as many seats"):
-        play_game(game, seats[:1], seed=1)
+        play_game(TTT, seats[:1], seed=1)
     with pytest.raises(ConfigError, match=r"not 2 \(and 3\)"):
-        play_game(game, seats, seed=1, seeds=[1, 2, 3])
+        play_game(TTT, seats, seed=1, seeds=[1, 2, 3])
     with pytest.raises(ConfigError, match="move_limit is 0"):
-        play_game(game, seats, seed=1, move_limit=0)
+        play_game(TTT, seats, seed=1, move_limit=0)
     with pytest.raises(TypeError, match=r"tags\['x'\] is of type object"):
-        play_game(game, seats, seed=1, tags={"x": object()})  # type: ignore[dict-item]  # the point
+        play_game(TTT, seats, seed=1, tags={"x": object()})  # type: ignore[dict-item]  # the point
 
 
 # -- forfeits in this process ---------------------------------------------------------------------
@@ -349,17 +339,14 @@ def test_bad_arguments_are_refused() -> None:
     ],
 )
 def test_a_fault_is_a_forfeit(decision: Any, reason: Termination, detail: str) -> None:
-    game = miai.load_game("tic_tac_toe")
-    agents = scripted(game, [0, 1], [decision])
+    agents = scripted(TTT, [0, 1], [decision])
     x, o = agents
-    record = play(game, agents)
+    record = play(TTT, agents)
     assert (record.termination, record.loser) == (reason, 1)
     assert record.returns == (1.0, -1.0)
     assert re.search(detail, record.detail), record.detail
     assert (record.terminated, record.truncated) == (True, False)
     assert len(record.moves) == 1
-    assert isinstance(x, Scripted)
-    assert isinstance(o, Scripted)
     assert x.calls[-1] == ("end", (1.0, -1.0))
     healthy = reason in (Termination.RESIGNATION, Termination.ILLEGAL_ACTION)
     assert (o.calls[-1][0] == "end") == healthy  # who failed is asked nothing more
@@ -370,8 +357,7 @@ def test_a_fault_is_a_forfeit(decision: Any, reason: Termination, detail: str) -
 def test_an_exception_is_logged_with_its_traceback(
     caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
-    game = miai.load_game("tic_tac_toe")
-    record = play(game, scripted(game, [ValueError("no idea")], []), log_dir=tmp_path)
+    record = play(TTT, scripted(TTT, [ValueError("no idea")], []), log_dir=tmp_path)
     assert record.termination is Termination.CRASH
     assert "Traceback" not in record.detail
     assert "Traceback" in caplog.text
@@ -381,13 +367,12 @@ def test_an_exception_is_logged_with_its_traceback(
 
 @pytest.mark.parametrize("method", ["new_game", "observe", "end"])
 def test_a_fault_outside_act(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    game = miai.load_game("tic_tac_toe")
 
     def fail(self: Agent, *arguments: Any, **named: Any) -> None:
         raise KeyError("broken")
 
     broken = type("Broken", (Scripted,), {method: fail})
-    record = play(game, [Scripted(game, 0, 1, 2), broken(game, 3, 4)])
+    record = play(TTT, [Scripted(TTT, 0, 1, 2), broken(TTT, 3, 4)])
     if method == "end":
         assert record.termination is Termination.TERMINAL
     else:
@@ -396,12 +381,8 @@ def test_a_fault_outside_act(method: str, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_any_interrupt_stops_the_game() -> None:
-    game = miai.load_game("tic_tac_toe")
     with pytest.raises(KeyboardInterrupt):
-        play(game, scripted(game, [KeyboardInterrupt()], []))
-
-
-# -- the hook at the end --------------------------------------------------------------------------
+        play(TTT, scripted(TTT, [KeyboardInterrupt()], []))
 
 
 # -- seeds ----------------------------------------------------------------------------------------

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.framework.histories import TTT, state_after
 from tests.framework.tree_games import (
+    DRAW,
+    LOSS,
+    WIN,
     Chance,
     Choice,
     DiceRace,
@@ -33,26 +38,26 @@ from tests.framework.tree_games import (
 import miai
 from miai.errors import GameError, HiddenInformationError, PluginError
 from miai.parameters import build_parameters
+from miai.search.alphabeta import AlphaBeta, AlphaBetaParameters
 from miai.search.evaluators import RandomRollout
 from miai.search.mcts import Mcts, MctsParameters, Node, best_value, most_visits, puct, uct
 from miai.search.protocol import Evaluator, SearchResult
 
-WIN, LOSS, DRAW = End((1.0, -1.0)), End((-1.0, 1.0)), End((0.0, 0.0))
+
+def mcts(game: miai.Game, evaluator: Evaluator | None = None, **values: Any) -> Mcts:
+    return Mcts(game, MctsParameters(**values), evaluator=evaluator)
+
+
+def root_of(search: Mcts) -> Node:
+    assert search.root is not None
+    return search.root
 
 
 def searched(
     game: miai.Game, evaluator: Evaluator | None = None, **values: Any
-) -> tuple[SearchResult, Mcts]:
-    search = Mcts(game, MctsParameters(**values), evaluator=evaluator)
-    return search.search(game.new_initial_state()), search
-
-
-def position(moves: str) -> miai.State:
-    """Return tic-tac-toe after moves such as ``b2 a1``."""
-    state = miai.load_game("tic_tac_toe").new_initial_state()
-    for text in moves.split():
-        state.apply_action(state.string_to_action(text))
-    return state
+) -> tuple[SearchResult, Node]:
+    search = mcts(game, evaluator, **values)
+    return search.search(game.new_initial_state()), root_of(search)
 
 
 # -- play -----------------------------------------------------------------------------------------
@@ -60,11 +65,10 @@ def position(moves: str) -> miai.State:
 
 @pytest.mark.parametrize("selection", ["uct", "puct"])
 def test_it_plays_tic_tac_toe_perfectly(selection: str) -> None:
-    game = miai.load_game("tic_tac_toe")
     memory: dict[Hashable, float] = {}
-    states = [state for state in states_of(game) if not state.is_terminal()]
+    states = [state for state in states_of(TTT) if not state.is_terminal()]
     values = {"selection": selection, "simulations": 1500}
-    search = Mcts(game, build_parameters(MctsParameters, values))
+    search = Mcts(TTT, build_parameters(MctsParameters, values))
     for number, state in enumerate(random.Random(3).sample(states, 60)):
         search.new_game(number)
         action = search.search(state).action
@@ -93,7 +97,7 @@ class GoldenEvaluator(EstimateEvaluator):
 
 
 def test_four_simulations_of_puct() -> None:
-    found, search = searched(
+    found, root = searched(
         TreeGame(GOLDEN),
         GoldenEvaluator(),
         simulations=4,
@@ -106,8 +110,6 @@ def test_four_simulations_of_puct() -> None:
     # 3: 0: 0.35 + sqrt(2) 0.7/3 = 0.68; 1: mean 0.35 + sqrt(2) 0.3 = 0.774: value -0.25.
     # 4: 0: 0.35 + sqrt(3) 0.7/3 = 0.754; 1: -0.25 + sqrt(3) 0.3/2 = 0.01. Below 0, for player 1:
     #    0: -0.2 + sqrt(2) 0.6/2 = 0.224; 1: mean -0.2 + sqrt(2) 0.4 = 0.366: value -0.6.
-    root = search.root
-    assert root is not None
     assert (root.actions, root.visits, root.edge_visits) == ([0, 1], 4, [3, 1])
     assert root.edge_totals == pytest.approx([0.5 + 0.2 - 0.6, -0.25])
     below = root.children[0]
@@ -217,10 +219,9 @@ def test_a_proven_value_is_the_minimax_value(tree: Choice, seed: int, batch: int
 
 
 def test_small_games_are_always_proven() -> None:
-    game = miai.load_game("tic_tac_toe")
     memory: dict[Hashable, float] = {}
-    late = [s for s in states_of(game) if not s.is_terminal() and s.move_number() >= 5]
-    search = Mcts(game, MctsParameters(simulations=20_000))
+    late = [s for s in states_of(TTT) if not s.is_terminal() and s.move_number() >= 5]
+    search = Mcts(TTT, MctsParameters(simulations=20_000))
     for state in random.Random(4).sample(late, 80):
         found = search.search(state)
         value = expectiminimax(state, memory)
@@ -246,17 +247,17 @@ def test_where_the_winner_takes_all_a_win_is_proof_enough(tree: Choice) -> None:
 
 
 def check_proof(game: TreeGame, tree: Choice) -> None:
-    found, search = searched(game, simulations=300)
-    assert search.root is not None
-    if search.root.proven is not None:
+    found, root = searched(game, simulations=300)
+    if root.proven is not None:
         (outcome,) = rational_outcomes(tree)
-        assert list(search.root.proven) == pytest.approx(list(map(float, outcome)), abs=1e-9)
+        assert list(root.proven) == pytest.approx(list(map(float, outcome)), abs=1e-9)
         assert found.value == pytest.approx(float(outcome[tree.player]), abs=1e-9)
 
 
 def test_a_proven_root_is_answered_at_once() -> None:
     game = TreeGame(Choice(0, (LOSS, Choice(1, (WIN, WIN)), DRAW)))
-    found, search = searched(game, simulations=1_000_000)
+    search = mcts(game, simulations=1_000_000)
+    found = search.search(game.new_initial_state())
     assert (found.action, found.value, found.statistics["proven"]) == (1, 1.0, True)
     assert int(str(found.statistics["simulations"])) < 20
     again = search.search(game.new_initial_state())
@@ -288,8 +289,7 @@ def test_above_a_proven_node_its_proven_value_is_backed_up() -> None:
         select_root=lambda current: 0,
     )
     search.search(game.new_initial_state())
-    assert search.root is not None
-    assert search.root.edge_totals == [0.25 + 0.0 + 0.0]  # the last simulation saw the loss
+    assert root_of(search).edge_totals == [0.25 + 0.0 + 0.0]  # the last simulation saw the loss
 
 
 # -- convergence and chance -----------------------------------------------------------------------
@@ -313,14 +313,13 @@ def test_the_dice_race_is_played_as_expectiminimax_plays_it(solver: bool) -> Non
 def test_chance_is_drawn_by_its_probabilities_and_proven_as_their_mean() -> None:
     deep = Choice(1, (Choice(0, (WIN, LOSS)), Choice(0, (WIN, LOSS))), (0.0, 0.0))
     dice = Chance((1.0, 2.0, 5.0), (deep, deep, deep))
-    found, search = searched(
+    found, root = searched(
         TreeGame(Choice(0, (dice,)), merge=False),
         EstimateEvaluator(),
         simulations=8000,
         solver=False,
     )
-    assert search.root is not None
-    chance = search.root.children[0]
+    chance = root.children[0]
     assert chance is not None
     assert [n / 8000 for n in chance.edge_visits] == pytest.approx([0.125, 0.25, 0.625], abs=0.03)
     bet = Chance((1.0, 2.0, 5.0), (WIN, LOSS, Choice(1, (DRAW, DRAW))))
@@ -353,11 +352,10 @@ def test_the_evaluator_receives_batches_of_the_size_asked_for(batch: int) -> Non
 @pytest.mark.parametrize("selection", ["uct", "puct"])
 def test_virtual_losses_leave_nothing_behind(selection: str) -> None:
     game = TreeGame(wide(4, 5), merge=False)
-    _, search = searched(
+    _, root = searched(
         game, EstimateEvaluator(), simulations=500, batch=32, selection=selection, solver=False
     )
-    assert search.root is not None
-    assert backed_up(search.root, root=True) == sum(search.root.edge_visits) == 500
+    assert backed_up(root, root=True) == sum(root.edge_visits) == 500
 
 
 def backed_up(current: Node, *, root: bool = False) -> int:
@@ -393,11 +391,10 @@ def test_a_narrow_tree_gives_the_batch_it_can() -> None:
 
 
 def test_the_tree_below_the_moves_played_is_kept_with_its_counts() -> None:
-    state = position("")
+    state = TTT.new_initial_state()
     search = Mcts(state.game, MctsParameters(simulations=2000))
     first = search.search(state)
-    root = search.root
-    assert root is not None
+    root = root_of(search)
     reply_node = root.children[root.actions.index(first.action)]
     assert reply_node is not None
     reply = first.pv[1]
@@ -411,15 +408,14 @@ def test_the_tree_below_the_moves_played_is_kept_with_its_counts() -> None:
     assert search.root is reply_node.children[index]
     new = int(str(second.statistics["simulations"]))
     assert sum(second.visits.values()) == kept - 1 + new  # the node's own evaluation has no edge
-    assert search.root is not None
-    assert second.statistics["nodes"] == search.root.size()
+    assert second.statistics["nodes"] == root_of(search).size()
 
 
 def test_a_tree_for_another_position_is_dropped() -> None:
-    state = position("")
+    state = TTT.new_initial_state()
     search = Mcts(state.game, MctsParameters(simulations=50))
     search.search(state)
-    assert search.search(position("b2")).statistics["reused"] == 0
+    assert search.search(state_after(TTT, 4)).statistics["reused"] == 0
     search.search(state)
     search.advance(99)  # no action of this tree: whatever was meant, nothing is kept
     assert search.root is None
@@ -462,18 +458,16 @@ def test_the_deadline_is_kept() -> None:
 @pytest.mark.parametrize("selection", ["uct", "puct"])
 def test_the_tree_never_outgrows_its_limit(selection: str) -> None:
     game = TreeGame(wide(5, 6), merge=False)
-    found, search = searched(
+    found, root = searched(
         game, EstimateEvaluator(), simulations=800, max_nodes=50, selection=selection, batch=4
     )
-    assert search.root is not None
-    assert found.statistics["nodes"] == search.root.size() == 50
+    assert found.statistics["nodes"] == root.size() == 50
     assert sum(found.visits.values()) == 800
 
 
 def test_ends_are_proven_in_a_full_tree_too() -> None:
     game = TreeGame(Choice(0, (LOSS, LOSS, Choice(1, (LOSS, DRAW)))))
-    found, search = searched(game, simulations=500, max_nodes=1)
-    assert search.root is not None
+    found, _ = searched(game, simulations=500, max_nodes=1)
     assert found.action == 2
     assert found.visits[0] == found.visits[1] == 1
 
@@ -482,30 +476,45 @@ def test_ends_are_proven_in_a_full_tree_too() -> None:
 
 
 @pytest.mark.parametrize(
-    "values", [{}, {"batch": 16}, {"selection": "puct"}, {"evaluator_parameters": {"rollouts": 3}}]
+    "make",
+    [
+        *(
+            partial(mcts, simulations=120, **values)
+            for values in (
+                *({}, {"batch": 16}, {"selection": "puct"}),
+                {"evaluator_parameters": {"rollouts": 3}},
+            )
+        ),
+        lambda g: AlphaBeta(g, AlphaBetaParameters(nodes=500), evaluator=RandomRollout(g)),
+    ],
 )
-def test_two_searches_of_one_seed_agree_in_everything(values: dict[str, Any]) -> None:
-    game = miai.load_game("tic_tac_toe")
-    first, second = (Mcts(game, MctsParameters(simulations=120, **values)) for _ in "ab")
+def test_two_searches_of_one_seed_agree_in_everything(
+    make: Callable[[miai.Game], Mcts | AlphaBeta],
+) -> None:
+    first, second = make(TTT), make(TTT)
     first.new_game(9)
-    first.search(game.new_initial_state())  # what was before a new game leaves no trace
+    first.search(TTT.new_initial_state())  # what was before a new game leaves no trace
     results: list[SearchResult] = []
     for search in (first, second):
         search.new_game(4)
-        state = game.new_initial_state()
+        state = TTT.new_initial_state()
         for _ in range(4):
             results.append(search.search(state))
             state.apply_action(results[-1].action)
             search.advance(results[-1].action)
     assert results[:4] == results[4:]
     second.new_game(5)
-    assert second.search(game.new_initial_state()) != results[0]
+    assert second.search(TTT.new_initial_state()) != results[0]
 
 
-def test_the_root_is_left_as_it_was() -> None:
-    state = position("b2")
-    Mcts(state.game).search(state)
-    assert state.history() == [4]
+both = pytest.mark.parametrize("make", [Mcts, AlphaBeta])
+
+
+@both
+def test_the_root_is_left_as_it_was(make: type[Mcts | AlphaBeta]) -> None:
+    state = state_after(TTT, 4)
+    make(state.game).search(state)
+    assert (state.history(), str(state)) == ([4], "...\n.x.\n...")
     assert state.legal_actions() == [0, 1, 2, 3, 5, 6, 7, 8]
 
 
@@ -545,17 +554,18 @@ def test_it_resigns_below_its_threshold_only() -> None:
 # -- what it refuses ------------------------------------------------------------------------------
 
 
-def test_hidden_information_is_refused() -> None:
-    with pytest.raises(HiddenInformationError, match="kuhn_poker hides information"):
-        miai.make_agent("mcts", miai.load_game("kuhn_poker"))
+@both
+def test_hidden_information_is_refused(make: type[Mcts | AlphaBeta]) -> None:
+    with pytest.raises(HiddenInformationError, match=r"kuhn_poker hides inf.*ismcts, pimc and"):
+        make(miai.load_game("kuhn_poker"))
 
 
-def test_a_root_without_a_decision_is_refused() -> None:
+@both
+def test_a_root_without_a_decision_is_refused(make: type[Mcts | AlphaBeta]) -> None:
     game = TreeGame(Choice(0, (WIN, Chance((1.0,), (WIN,)))))
-    with pytest.raises(GameError, match="the game is over"):
-        Mcts(game).search(game.new_initial_state().child(0))
-    with pytest.raises(GameError, match="chance acts next"):
-        Mcts(game).search(game.new_initial_state().child(1))
+    for action, message in ((0, "the game is over"), (1, "chance acts next")):
+        with pytest.raises(GameError, match=message):
+            make(game).search(game.new_initial_state().child(action))
 
 
 class Broken(EstimateEvaluator):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
+from tests.child_imports import environment_with
 from tests.warm_command import call_miai
 from tests.whole_texts import assert_transcript, refusal
 
@@ -23,11 +24,8 @@ NEW = (
 )
 
 
-def run(
-    *words: str | Path, cwd: Path, path: Path | None = None
-) -> subprocess.CompletedProcess[str]:
-    packages = [*([str(path)] if path else []), os.environ.get("PYTHONPATH", "")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, packages))}
+def run(*words: str | Path, cwd: Path, path: Path | None = None) -> CompletedProcess[str]:
+    environment = environment_with(*([path] if path else []))
     command = [sys.executable, "-m", *map(str, words)]
     return subprocess.run(
         command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=110, check=False

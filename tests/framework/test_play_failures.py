@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.child_imports import install
 from tests.warm_command import run_miai
 
 from miai.cli.main import main
@@ -44,22 +45,14 @@ def plugin(folder: Path, *registrations: str, **sources: str) -> dict[str, str]:
     sources["broken_plugin"] = (
         f"from miai import hookimpl\n@hookimpl\ndef miai_register(registry):\n{body}"
     )
-    for name, source in sources.items():
-        (folder / f"{name}.py").write_text(source)
-    metadata = folder / "broken_plugin-1.0.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: broken-plugin\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text("[miai]\nbroken = broken_plugin\n")
+    install(folder, "broken", "broken_plugin", **sources)
     return {"PYTHONPATH": str(folder)}
 
 
-@pytest.mark.parametrize(
-    ("command", "more", "cause"), [("sleep 100", ("--black.timeouts.startup", "1"), "within 1 s")]
-)
-def test_an_engine_that_cannot_start(command: str, more: tuple[str, ...], cause: str) -> None:
-    words = ("play", "go", "--black", "gtp", "--black.command", command, *more)
-    done = miai(*words, "--white", "fast-random", "--quiet")
-    assert_one_message(done, f"--black gtp --black.command {command}", cause, "in GTP mode?")
+def test_an_engine_that_cannot_start() -> None:
+    engine = ("--black", "gtp", "--black.command", "sleep 100", "--black.timeouts.startup", "1")
+    done = miai("play", "go", *engine, "--white", "fast-random", "--quiet")
+    assert_one_message(done, " ".join(engine[:4]), "within 1 s", "in GTP mode?")
     assert done.stdout == ""
 
 

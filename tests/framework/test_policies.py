@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from tests.framework.histories import at, seen_by
-from tests.framework.test_programs import ASKED, python
+from tests.framework.test_programs import ASKED, playing, python
 
 import miai
-from miai.agent import Agent, RandomAgent, checked_policy
+from miai.agent import RandomAgent, checked_policy
 from miai.clock import ClockReading, TimeControl
 from miai.errors import AgentProtocolError
 from miai.playing.match import play_game
@@ -20,7 +20,6 @@ from miai.process.agent_messages import unpack_policy
 from miai.process.agent_process import AgentProcess
 from miai.record import Termination
 from miai.record_reader import read_record
-from miai.testing import check_agent
 
 READING = ClockReading(control=TimeControl())
 KUHN = miai.load_game("kuhn_poker")
@@ -102,20 +101,7 @@ def test_a_policy_depends_on_the_view_and_not_on_earlier_thinking() -> None:
     assert agent.policy() == at(other, 3, 4, 0, 1, player=0).policy()
 
 
-@pytest.mark.parametrize(
-    ("game", "name", "temperature"), [("kuhn_poker", "ismcts", 1.0), ("tic_tac_toe", "mcts", 0.2)]
-)
-def test_searches_draw_from_what_they_state(game: str, name: str, temperature: float) -> None:
-    def make(game: miai.Game) -> Agent:
-        return miai.make_agent(name, game, simulations=11, temperature=temperature)
-
-    check_agent(make, miai.load_game(game), games=1, max_plies=6)
-
-
 def test_a_program_sends_a_policy() -> None:
-    game = miai.load_game("tic_tac_toe")
     code = f"{ASKED}act(policy=[['a3', 0.25], [1, 0.75]])\nact(id=2, action=q['legal'][1])\nhear()"
-    bot = miai.make_agent("program", game, command=python(code))
-    record = miai.play(game, [bot, RandomAgent(game)], seed=2, record_policies=True)
-    bot.close()
+    record = playing(python(code), seed=2, record_policies=True)
     assert record.moves[0].policy == {0: 0.25, 1: 0.75}

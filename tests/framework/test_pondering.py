@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.child_imports import find_in
+from tests.tournaments.support import PLUGIN
 
 import miai
 from miai.agent import Agent, Decision, RandomAgent
@@ -19,16 +19,12 @@ from miai.process.agent_process import AgentProcess
 from miai.process.sandbox import Isolation, ProcessLimits
 from miai.record import GameRecord, Termination
 
-FIXTURE = Path(__file__).parents[1] / "fixtures" / "miai-mischief"
 PONDERING = TimeControl(kind="absolute", seconds=60.0, ponder=True)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def mischief() -> Iterator[None]:
-    paths = [str(FIXTURE), os.environ.get("PYTHONPATH", "")]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
-        yield
+    yield from find_in(PLUGIN)
 
 
 @pytest.fixture

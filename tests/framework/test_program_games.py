@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import gc
 import json
-import subprocess
 import sys
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
-from tests.framework.test_programs import SPEECH
+from tests.framework.histories import at, seen_by, state_after, view_of
+from tests.framework.test_match import Scripted
+from tests.framework.test_programs import EXAMPLES, SPEECH, built, example_of, playing
+from tests.framework.tree_games import expectiminimax
+from tests.warm_command import run_miai
 
 import miai
-from miai.agent import Agent, Decision, RandomAgent
-from miai.clock import Clock, ClockReading, TimeControl
+from miai.agent import RandomAgent
+from miai.clock import Clock, TimeControl
 from miai.errors import ConfigError, ConformanceError, GameFailedError, RecordError
 from miai.game import Game, State
-from miai.information import EnumeratedBelief, PlayerView
+from miai.information import EnumeratedBelief
 from miai.playing.match import InProcessSeat, Seat, play_game
 from miai.playing.replay import replay
 from miai.plugins.kinds import EVALUATOR
@@ -39,7 +41,6 @@ from miai_tournaments.api import TournamentStoppedError, run_tournament
 from miai_tournaments.config.load import check_tournament
 from miai_tournaments.store.store import Store
 
-EXAMPLES = Path(__file__).parents[2] / "docs" / "examples" / "programs"
 LIMITS = ProcessLimits(isolation=Isolation.PROCESS)
 
 
@@ -51,22 +52,6 @@ def unconfined(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 
 # -- the examples ---------------------------------------------------------------------------------
-
-
-@cache
-def built(example: str, folder: Path) -> str:
-    """Build an example; return its command."""
-    source, target = EXAMPLES / example, folder / example.replace(".", "_")
-    if example.endswith(".c"):
-        subprocess.run(["cc", "-O2", "-Wall", "-Werror", "-o", target, source], check=True)
-        return str(target)
-    if example.endswith(".rs"):
-        subprocess.run(["rustc", "-D", "warnings", "-o", target, source], check=True)
-        return str(target)
-    if example.endswith(".java"):
-        subprocess.run(["javac", "-d", folder, source], check=True)
-        return f"java -cp {folder} {source.stem}"
-    return str(source)
 
 
 @pytest.fixture(scope="session")
@@ -81,13 +66,11 @@ def example(name: str, folder: Path, **parameters: Any) -> ProgramGame:
     return game
 
 
-C = pytest.param("tic_tac_toe.c", "tic_tac_toe", {}, marks=pytest.mark.engine("cc"))
-RUST = pytest.param("kuhn_poker.rs", "kuhn_poker", {}, marks=pytest.mark.engine("rustc"))
-JAVA = pytest.param(
-    "Pennies.java", "matching_pennies", {"rounds": 2}, marks=pytest.mark.engine("javac")
-)
-JAVASCRIPT = pytest.param("nim.js", "", {"heaps": [1, 2, 2]}, marks=pytest.mark.engine("node"))
-SHELL = pytest.param("take_away.sh", "", {})
+C = example_of("tic_tac_toe.c", "tic_tac_toe", {})
+RUST = example_of("kuhn_poker.rs", "kuhn_poker", {})
+JAVA = example_of("Pennies.java", "matching_pennies", {"rounds": 2})
+JAVASCRIPT = example_of("nim.js", "", {"heaps": [1, 2, 2]})
+SHELL = example_of("take_away.sh", "", {})
 
 
 def differences(ours: State, theirs: State) -> Iterator[str]:
@@ -146,16 +129,6 @@ def test_examples_have_the_trees_of_miais_own_games(
     assert len(met) == {"tic_tac_toe": 5478, "kuhn_poker": 58, "matching_pennies": 31}[oracle]
 
 
-def value(state: State, known: dict[Hashable, float]) -> float:
-    """Return the value of a game of two to its first player, by minimax."""
-    if state.is_terminal():
-        return state.returns()[0]
-    if state.key() not in known:
-        best = max if state.current_player() == 0 else min
-        known[state.key()] = best(value(state.child(a), known) for a in state.legal_actions())
-    return known[state.key()]
-
-
 @pytest.mark.engine("node")
 @pytest.mark.parametrize("heaps", [[1], [1, 1], [1, 2, 3], [2, 2, 1], [3, 4]])
 def test_nim_is_won_as_bouton_proved(heaps: list[int], folder: Path) -> None:
@@ -164,12 +137,12 @@ def test_nim_is_won_as_bouton_proved(heaps: list[int], folder: Path) -> None:
     for heap in heaps:
         nim_sum ^= heap
     start = example("nim.js", folder, heaps=heaps).new_initial_state()
-    assert value(start, {}) == (1 if nim_sum else -1)
+    assert expectiminimax(start, {}) == (1 if nim_sum else -1)
 
 
 def test_taking_away_is_lost_from_multiples_of_four(folder: Path) -> None:
     known: dict[Hashable, float] = {}
-    assert value(example("take_away.sh", folder).new_initial_state(), known) == 1
+    assert expectiminimax(example("take_away.sh", folder).new_initial_state(), known) == 1
     for key, worth in known.items():
         pieces, player = map(int, str(key).split())
         mover_wins = pieces % 4 != 0
@@ -203,9 +176,8 @@ def test_the_program_plays_random_games_for_searches(folder: Path) -> None:
         EVALUATOR, "random-rollout", game, values={"rollouts": 20_000}, game="program"
     )
     assert isinstance(evaluator, Seedable)
-    states = [game.new_initial_state(), game.new_initial_state()]
-    for action in (0, 3, 1, 4, 8, 7):  # the first player has one move of three that wins at once
-        states[1].apply_action(action)
+    # In the second the first player has one move of three that wins at once.
+    states = [game.new_initial_state(), state_after(game, 0, 3, 1, 4, 8, 7)]
     evaluator.seed(1)
     values = evaluator.evaluate(states)
     assert values.shape == (2, 2)
@@ -214,11 +186,7 @@ def test_the_program_plays_random_games_for_searches(folder: Path) -> None:
     evaluator.seed(1)
     assert (evaluator.evaluate(states) == values).all()
     before = game.program.questions
-    agent = miai.make_agent("mcts", game, simulations=300)
-    agent.new_game(1, player=0)
-    start = game.new_initial_state().observation(0)
-    assert start is not None
-    agent.observe(start)
+    agent = at(miai.make_agent("mcts", game, simulations=300), player=0)
     assert agent.act(Clock(TimeControl()).reading()).action in range(9)
     assert game.program.questions - before < 3 * 300, "an expansion and a random game each"
 
@@ -226,14 +194,8 @@ def test_the_program_plays_random_games_for_searches(folder: Path) -> None:
 @pytest.mark.engine("rustc")
 def test_a_view_leads_to_no_state(folder: Path) -> None:
     game = example("kuhn_poker.rs", folder)
-    state = game.new_initial_state()
-    view = PlayerView(game, 0)
-    for action in (2, 3):
-        state.apply_action(action)
-    seen = state.observation(0)
-    assert seen is not None
-    view.observe(seen)
-    assert not path_to_state(view)
+    (seen,) = seen_by(game, 0, [2, 3])
+    assert not path_to_state(view_of(game, 0, [2, 3]))
     assert len(list(EnumeratedBelief(game, 0))) == 0
     belief = EnumeratedBelief(game, 0)
     belief.observe(seen)
@@ -312,11 +274,6 @@ def test_a_program_that_does_not_begin_is_refused(code: str, message: str) -> No
         counting(code)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_a_program_that_is_missing() -> None:
-    with pytest.raises(GameFailedError, match=r"the program '\./nothing' was not found"):
-        miai.load_game("program", command="./nothing --level 3")
 
 
 LATER = """
@@ -505,13 +462,8 @@ while True:
     position(message["id"], after(message), text=str(os.getpid()))
 """
     game = counting(fickle)
-
-    class Wrong(Agent):
-        def act(self, clock: ClockReading) -> Decision:
-            return Decision(7)
-
     with pytest.raises(GameFailedError, match="started again, it says otherwise about the"):
-        miai.play(game, [Wrong(game), RandomAgent(game)])
+        miai.play(game, [Scripted(game, 7), RandomAgent(game)])
 
 
 @pytest.mark.slow
@@ -546,12 +498,7 @@ def test_the_program_runs_in_a_players_sandbox(tmp_path: Path) -> None:
 
 def test_a_sound_game_leaves_a_forfeit_as_it_is() -> None:
     game = counting()
-
-    class Wrong(Agent):
-        def act(self, clock: ClockReading) -> Decision:
-            return Decision(1 if len(self.view.observations) < 3 else 7)
-
-    record = miai.play(game, [RandomAgent(game), Wrong(game)])
+    record = miai.play(game, [RandomAgent(game), Scripted(game, 1, 7)])
     assert (record.termination, record.loser) == (Termination.ILLEGAL_ACTION, 1)
 
 
@@ -612,29 +559,18 @@ for line in sys.stdin:
         print(json.dumps({{"type": "action", "id": message["id"], "action": 0}}), flush=True)
 """
     game = counting(parameters={"size": 5})
-    program = miai.make_agent("program", game, command=[sys.executable, "-c", bot])
-    try:
-        record = miai.play(game, [program, RandomAgent(game)])
-    finally:
-        program.close()
+    record = playing([sys.executable, "-c", bot], game=game)
     assert record.termination is Termination.TERMINAL, record.detail
     hello = json.loads(notes.read_text().splitlines()[0])
     assert (hello["game"], hello["parameters"]) == ("count", {"size": 5})
 
 
 def test_answers_are_remembered_and_forgotten() -> None:
-    game = counting(remembered=3)
-    for _ in range(3):
-        state = game.new_initial_state()
-        for action in (0, 1, 0, 1):
-            state.apply_action(action)
-    assert game.program.questions == 15
-    game = counting(remembered=10)
-    for _ in range(9):
-        state = game.new_initial_state()
-        for action in (0, 1, 0, 1):
-            state.apply_action(action)
-    assert game.program.questions == 10, "asked once, confirmed once"
+    for remembered, games, questions in ((3, 3, 15), (10, 9, 10)):
+        game = counting(remembered=remembered)
+        for _ in range(games):
+            state_after(game, 0, 1, 0, 1)
+        assert game.program.questions == questions, "of 5 positions: once, and once to confirm"
 
 
 DEALT = """
@@ -659,24 +595,22 @@ while True:
 """
 
 
+def observed(state: State) -> list[Any]:
+    return [state.observation(player) for player in range(state.game.num_players())]
+
+
 def test_players_who_act_at_once_see_what_the_program_says() -> None:
     game = counting(DEALT)
     check_game(game, games=3)
     state = game.new_initial_state()
-    assert [state.observation(player) for player in range(3)] == [None, None, None]
+    assert observed(state) == [None, None, None]
     state.apply_action(3)
-    first, second, third = (state.observation(player) for player in range(3))
-    assert first is not None
-    assert second is not None
-    assert third is not None
+    first, second, third = observed(state)
     assert (first.actor, first.action, first.data) == (-1, None, "g")
     assert (second.actor, second.action, second.data) == (-1, 3, None)
     assert (third.actor, third.action, third.legal_actions) == (None, None, (0, 1))
     state.apply_actions({0: 1, 1: 0, 2: 1})
-    first, second, third = (state.observation(player) for player in range(3))
-    assert first is not None
-    assert second is not None
-    assert third is not None
+    first, second, third = observed(state)
     assert (first.actor, first.action, first.actions) == (-2, 1, (1, 0, None))
     assert (second.action, second.actions) == (0, (1, 0, 1))
     assert (third.action, third.actions) == (1, ())
@@ -805,36 +739,31 @@ def test_a_config_names_a_game_or_a_program(tmp_path: Path) -> None:
         check_tournament(missing, source="config", folder=tmp_path, text="")
 
 
-def command_line(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "miai", *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
 @pytest.mark.slow
 def test_a_game_is_played_and_checked_from_the_command_line(tmp_path: Path) -> None:
     shell = str(EXAMPLES / "take_away.sh")
-    checked = command_line("check", shell, "--games", "2")
+    checked = run_miai(["check", shell, "--games", "2"])
     assert checked.returncode == 0, checked.stderr
     assert "<game take_away v1 of program 'take_away.sh'>: no violation in 2" in checked.stdout
     record = tmp_path / "game.jsonl"
     words = ["--first", "mcts", "--first.simulations", "50", "--second", "random", "--seed", "1"]
-    result = command_line("play", shell, *words, "--record", str(record))
+    result = run_miai(["play", shell, *words, "--record", str(record)])
     assert result.returncode == 0, result.stderr
     assert "first wins" in result.stdout
     assert read_record(record.read_text()).game_parameters["identity"] == "take_away"
     script = tmp_path / "game.py"
     script.write_text(PROLOGUE + LATER.format("sys.exit('a defect')"))
-    twice = command_line("play", shell, "--set", "command=./nim", *words)
+    twice = run_miai(["play", shell, "--set", "command=./nim", *words])
     assert twice.returncode == 2
     assert twice.stderr == f"miai: --set command: the program {shell} is the command\n"
-    broken = command_line(
-        "play", f"{sys.executable} {script}", "--a", "random", "--b", "random", "--quiet"
+    broken = run_miai(
+        ["play", f"{sys.executable} {script}", "--a", "random", "--b", "random", "--quiet"]
     )
     assert (broken.returncode, broken.stdout) == (2, "")
     assert broken.stderr.count("\n") == 1
     assert "program 'python' of count exited with status 1" in broken.stderr
     assert "a defect" in broken.stderr
-    stranger = command_line("play", shell, "--third", "random")
+    stranger = run_miai(["play", shell, "--third", "random"])
     assert "take_away is played by first and second" in stranger.stderr
-    missing = command_line("play", shell, "second")
+    missing = run_miai(["play", shell, "second"])
     assert missing.stderr.endswith("Write: miai play ... --first human --second mcts\n")

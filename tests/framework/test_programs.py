@@ -6,17 +6,23 @@ import json
 import subprocess
 import sys
 import time
+from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
+from tests.framework.histories import TTT
+from tests.framework.test_pondering import Slow
+from tests.tournaments.support import config_text, player
 from tests.warm_command import call_miai
 
 import miai
-from miai.agent import Decision, RandomAgent
-from miai.clock import ClockReading, TimeControl
+from miai.agent import Agent, RandomAgent
+from miai.clock import TimeControl
 from miai.errors import AgentUnavailableError, ConfigError
+from miai.game import Game
 from miai.playing.match import InProcessSeat, Seat, play_game
 from miai.process.agent_process import AgentProcess
 from miai.process.sandbox import Isolation, ProcessLimits
@@ -25,6 +31,7 @@ from miai.testing import check_agent
 from miai_tournaments.config.load import load_tournament
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples" / "programs"
+PHANTOM = "phantom_tic_tac_toe"
 
 SPEECH = """
 import json, os, sys, time
@@ -59,63 +66,73 @@ for question in questions():
 """
 
 
-def playing(command: list[str], *, game: str = "tic_tac_toe", seed: int = 1) -> GameRecord:
-    """Return a game of a program, which begins, against a random player."""
-    loaded = miai.load_game(game)
-    bot = miai.make_agent("program", loaded, command=command)
-    try:
-        return miai.play(loaded, [bot, RandomAgent(loaded)], seed=seed)
-    finally:
-        bot.close()
+def games(
+    command: str | list[str], *seeds: int, game: Game | str = TTT, **options: Any
+) -> list[GameRecord]:
+    """Return games of a program, which begins, against a random player."""
+    loaded = miai.load_game(game) if isinstance(game, str) else game
+    with closing(miai.make_agent("program", loaded, command=command)) as bot:
+        agents = [bot, RandomAgent(loaded)]
+        return [miai.play(loaded, agents, seed=seed, **options) for seed in seeds]
 
 
-def built(language: str, folder: Path) -> list[str]:
+def playing(command: str | list[str], *, seed: int = 1, **options: Any) -> GameRecord:
+    return games(command, seed, **options)[0]
+
+
+def refereed(
+    command: list[str], *, other: Agent | None = None, memory: int | None = None, **options: Any
+) -> GameRecord:
+    """Return a game of a program in a process of its own, which begins."""
+    limits = ProcessLimits(isolation=Isolation.PROCESS, memory=memory)
+    given = {"command": command}
+    with AgentProcess("tic_tac_toe", {}, "program", given, name="bot", limits=limits) as seat:
+        seats: list[Seat] = [seat, InProcessSeat(other or RandomAgent(TTT))]
+        return play_game(TTT, seats, seed=1, **options)
+
+
+@cache
+def built(example: str, folder: Path) -> str:
     """Build an example; return its command."""
-    if language == "c":
-        source, target = EXAMPLES / "random_bot.c", folder / "bot"
-        subprocess.run(["cc", "-Wall", "-Werror", "-o", target, source], check=True)
-        return [str(target)]
-    if language == "rust":
-        source, target = EXAMPLES / "random_bot.rs", folder / "bot"
+    source, target = EXAMPLES / example, folder / example.replace(".", "_")
+    if example.endswith(".c"):
+        subprocess.run(["cc", "-O2", "-Wall", "-Werror", "-o", target, source], check=True)
+        return str(target)
+    if example.endswith(".rs"):
         subprocess.run(["rustc", "-D", "warnings", "-o", target, source], check=True)
-        return [str(target)]
-    if language == "java":
-        subprocess.run(["javac", "-d", folder, EXAMPLES / "RandomBot.java"], check=True)
-        return ["java", "-cp", str(folder), "RandomBot"]
-    if language == "javascript":
-        return ["node", str(EXAMPLES / "random_bot.js")]
-    return [str(EXAMPLES / "first_legal.sh")]
+        return str(target)
+    if example.endswith(".java"):
+        subprocess.run(["javac", "-d", folder, source], check=True)
+        return f"java -cp {folder} {source.stem}"
+    return f"node {source}" if example.endswith(".js") else str(source)
+
+
+def example_of(file: str, *more: Any) -> Any:
+    """Return parameters of a test that begin with an example, and the mark of what it needs."""
+    engine = {"c": "cc", "rs": "rustc", "java": "javac", "js": "node"}.get(file.split(".")[1])
+    return pytest.param(file, *more, marks=[pytest.mark.engine(engine)] if engine else [])
+
+
+BOTS = ("random_bot.c", "random_bot.rs", "RandomBot.java", "random_bot.js", "first_legal.sh")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "language",
-    [
-        pytest.param("c", marks=pytest.mark.engine("cc")),
-        pytest.param("rust", marks=pytest.mark.engine("rustc")),
-        pytest.param("java", marks=pytest.mark.engine("javac")),
-        pytest.param("javascript", marks=pytest.mark.engine("node")),
-        "shell",
-    ],
-)
-def test_examples_play(language: str, tmp_path: Path) -> None:
-    command = built(language, tmp_path)
-    games = [("tic_tac_toe", 1), ("tic_tac_toe", 2), ("phantom_tic_tac_toe", 1), ("kuhn_poker", 1)]
-    played = []
-    for name, seed in games:
-        record = playing(command, game=name, seed=seed)
+@pytest.mark.parametrize("file", map(example_of, BOTS))
+def test_examples_play(file: str, tmp_path: Path) -> None:
+    command, records = built(file, tmp_path), []
+    for name, seed in (("tic_tac_toe", 1), ("tic_tac_toe", 2), (PHANTOM, 1), ("kuhn_poker", 1)):
+        record, again = games(command, seed, seed, game=name)
         assert record.termination is Termination.TERMINAL, record.detail
-        assert "1.0" in record.players[0].version or language in ("java", "rust")
-        played.append([move.action for move in record.moves])
-        again = playing(command, game=name, seed=seed)
-        assert [move.action for move in again.moves] == played[-1]
-    if language != "shell":
-        assert played[0] != played[1], "the seed decides"
+        assert "1.0" in record.players[0].version or file.endswith((".java", ".rs"))
+        records.append([move.action for move in record.moves])
+        assert [move.action for move in again.moves] == records[-1]
+    if file != "first_legal.sh":
+        assert records[0] != records[1], "the seed decides"
 
 
 def test_the_shell_script_passes_the_conformance_kit() -> None:
-    game, command = miai.load_game("tic_tac_toe"), built("shell", Path())
-    check_agent(lambda g: miai.make_agent("program", g, command=command), game, games=2)
+    command = str(EXAMPLES / "first_legal.sh")
+    check_agent(lambda g: miai.make_agent("program", g, command=command), TTT, games=2)
 
 
 def test_a_program_sees_what_its_player_sees(tmp_path: Path) -> None:
@@ -171,12 +188,7 @@ for question in questions():
         print(question["id"], len(question["observations"]), file=file)
     say(type="action", id=question["id"], action=question["legal"][0])
 """
-    game = miai.load_game("tic_tac_toe")
-    bot = miai.make_agent("program", game, command=python(code))
-    try:
-        lengths = [len(miai.play(game, [bot, RandomAgent(game)], seed=1).moves) for _ in range(2)]
-    finally:
-        bot.close()
+    lengths = [len(record.moves) for record in games(python(code), 1, 1)]
     lines = notes.read_text().splitlines()
     first = lines[: (lengths[0] + 1) // 2]
     assert [line.split()[1] for line in lines] == [line.split()[1] for line in first] * 2
@@ -252,9 +264,8 @@ def test_an_answer_before_the_question_forfeits() -> None:
     ],
 )
 def test_a_program_that_does_not_begin_is_unavailable(code: str, message: str) -> None:
-    game = miai.load_game("tic_tac_toe")
     began = time.monotonic()
-    bot = miai.make_agent("program", game, command=python(code), startup_timeout=1.0)
+    bot = miai.make_agent("program", TTT, command=python(code), startup_timeout=1.0)
     with pytest.raises(AgentUnavailableError, match=r"see docs/programs\.md") as caught:
         bot.new_game(1, player=0)
     assert message in str(caught.value)
@@ -270,39 +281,27 @@ def test_a_program_that_may_not_be_run(tmp_path: Path, monkeypatch: pytest.Monke
         (str(tmp_path), r"' is a folder"),
         ("./nothing --level 3", r"the program '\./nothing' was not found"),
     ):
-        bot = miai.make_agent("program", miai.load_game("tic_tac_toe"), command=command)
+        bot = miai.make_agent("program", TTT, command=command)
         with pytest.raises(AgentUnavailableError, match=message):
             bot.new_game(1, player=0)
 
 
 def test_a_late_answer_loses_on_time_in_the_referees_process_too() -> None:
-    game = miai.load_game("tic_tac_toe")
     late = FIRST.replace("    say(", "    time.sleep(0.3)\n    say(")
-    bot = miai.make_agent("program", game, command=python(late))
     control = TimeControl(kind="per-move", seconds=0.05)
-    try:
-        record = miai.play(game, [bot, RandomAgent(game)], seed=1, time_control=control)
-    finally:
-        bot.close()
+    record = playing(python(late), time_control=control)
     assert (record.termination, record.loser) == (Termination.TIME, 0)
 
 
 def test_a_program_that_takes_too_much_memory_loses_alone() -> None:
-    game = miai.load_game("tic_tac_toe")
-    greedy = {"command": python("greet()\nnext(questions())\nx = bytearray(2 << 30)")}
-    limits = ProcessLimits(isolation=Isolation.PROCESS, memory=512)
-    seat = AgentProcess("tic_tac_toe", {}, "program", greedy, name="bot", limits=limits)
-    try:
-        record = play_game(game, [seat, InProcessSeat(RandomAgent(game))], seed=1)
-    finally:
-        seat.kill()
+    greedy = python("greet()\nnext(questions())\nx = bytearray(2 << 30)")
+    record = refereed(greedy, memory=512)
     assert (record.termination, record.loser) == (Termination.CRASH, 0)
     assert "MemoryError" in record.detail
     assert record.returns == (-1.0, 1.0)
 
 
 def test_what_a_program_does_at_the_end_changes_no_result(caplog: pytest.LogCaptureFixture) -> None:
-    game = miai.load_game("tic_tac_toe")
     code = """
 greet()
 while True:
@@ -312,14 +311,11 @@ while True:
     elif message["type"] == "end":
         sys.exit(1)
 """
-    bot = miai.make_agent("program", game, command=python(code))
-    try:
+    with closing(miai.make_agent("program", TTT, command=python(code))) as bot:
         for seed in (1, 2):
-            record = miai.play(game, [bot, RandomAgent(game)], seed=seed)
+            record = miai.play(TTT, [bot, RandomAgent(TTT)], seed=seed)
             assert record.termination is Termination.TERMINAL, record.detail
             assert bot._conversation.process.await_death(10)  # type: ignore[attr-defined]
-    finally:
-        bot.close()
     assert not caplog.records
 
 
@@ -350,35 +346,15 @@ while True:
 
 
 def test_a_program_that_crashed_is_started_again() -> None:
-    game = miai.load_game("tic_tac_toe")
-    bot = miai.make_agent(
-        "program", game, command=python("greet()\nnext(questions())\nsys.exit(1)")
-    )
-    try:
-        for seed in (1, 2):
-            record = miai.play(game, [bot, RandomAgent(game)], seed=seed)
-            assert record.termination is Termination.CRASH
-    finally:
-        bot.close()
+    for record in games(python("greet()\nnext(questions())\nsys.exit(1)"), 1, 2):
+        assert record.termination is Termination.CRASH
 
 
 @pytest.mark.slow
 def test_a_player_of_a_config_is_a_program(tmp_path: Path) -> None:
     bot = EXAMPLES / "first_legal.sh"
     config = tmp_path / "bots.toml"
-    text = f"""
-[tournament]
-name = "bots"
-rounds = 2
-[game]
-name = "tic_tac_toe"
-[[players]]
-name = "shell"
-program = ["{bot}"]
-[[players]]
-name = "random"
-agent = "random"
-"""
+    text = config_text({"name": "shell", "program": [str(bot)]}, player("random"))
     config.write_text(text)
     shell = load_tournament(config).players[0]
     assert (shell.agent, list(shell.parameters["command"])) == ("program", [str(bot)])
@@ -413,18 +389,7 @@ def test_a_bare_file_name_is_told_from_a_component(tmp_path: Path) -> None:
         done = call_miai(["play", *words], cwd=tmp_path)
         assert done.returncode == 2
         assert done.stderr.endswith(said)
-    config = """
-        [tournament]
-        name = "race"
-        [game]
-        name = "race.sh"
-        [[players]]
-        name = "one"
-        agent = "race.sh"
-        [[players]]
-        name = "other"
-        agent = "random"
-    """
+    config = config_text(player("one", "race.sh"), player("other"), game={"name": "race.sh"})
     (tmp_path / "race.toml").write_text(config)
     done = call_miai(["tournament", "run", "race.toml"], cwd=tmp_path)
     assert 'write program = ["./race.sh"] instead of the name\n' in done.stderr
@@ -456,29 +421,13 @@ while True:
 """
 
 
-class Slow(RandomAgent):
-    """Takes its time."""
-
-    def act(self, clock: ClockReading) -> Decision:
-        time.sleep(0.15)
-        return super().act(clock)
-
-
 def pondering(
     notes: Path, *, hello: str = "ponder=True", act: str = "pass", ponder: str = "pass", **more: Any
 ) -> tuple[GameRecord, list[list[Any]]]:
     """Return a game of a program that notes its messages, and the notes."""
     code = NOTING.format(notes=str(notes), hello=hello, act=act, ponder=ponder)
-    game = miai.load_game("tic_tac_toe")
-    limits = ProcessLimits(isolation=Isolation.PROCESS)
-    command = {"command": python(code)}
-    seat = AgentProcess("tic_tac_toe", {}, "program", command, name="bot", limits=limits)
     control = TimeControl(**{"kind": "absolute", "seconds": 60.0, "ponder": True, **more})
-    try:
-        seats: list[Seat] = [seat, InProcessSeat(Slow(game))]
-        record = play_game(game, seats, seed=1, time_control=control)
-    finally:
-        seat.close()
+    record = refereed(python(code), other=Slow(TTT, 0.15), time_control=control)
     return record, [json.loads(line) for line in notes.read_text().splitlines()]
 
 
@@ -560,16 +509,8 @@ def test_a_program_is_told_to_decide_before_its_time_is_over(
     """It thinks until it is told; one that does not ask to be told loses."""
     notes = tmp_path / "notes"
     code = THINKS + NOTING.format(notes=str(notes), hello=says, act="think(message)", ponder="pass")
-    game = miai.load_game("tic_tac_toe")
-    limits = ProcessLimits(isolation=Isolation.PROCESS)
-    command = {"command": python(code)}
-    seat = AgentProcess("tic_tac_toe", {}, "program", command, name="bot", limits=limits)
     control = TimeControl(kind="per-move", seconds=1.0)
-    try:
-        seats: list[Seat] = [seat, InProcessSeat(RandomAgent(game))]
-        record = play_game(game, seats, seed=1, time_control=control, opening=[0, 3])
-    finally:
-        seat.close()
+    record = refereed(python(code), time_control=control, opening=[0, 3])
     assert record.termination == Termination(termination), record.detail
     if says:
         stops = [json.loads(line) for line in notes.read_text().splitlines() if "stop" in line]

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from tests.framework.test_match import Scripted
 from tests.whole_texts import assert_transcript, refusal
 
 import miai
@@ -223,48 +224,46 @@ def test_any_invalid_record_is_a_record_error(text: str) -> None:
 # -- replay ---------------------------------------------------------------------------------------
 
 
-def put(value: Any, name: str, move: int | None = None) -> Callable[[GameRecord], object]:
-    """Return a change of a field of the record, or of one of its moves."""
-    return lambda record: setattr(record if move is None else record.moves[move], name, value)
+RESIGNED = Termination.RESIGNATION
 
 
-def flip(record: GameRecord) -> None:
-    record.returns = tuple(-value or 1.0 for value in record.returns)
+def put(move: int | None = None, **fields: Any) -> Callable[[GameRecord], object]:
+    """Return a change of fields of the record, or of one of its moves."""
 
+    def change(record: GameRecord) -> None:
+        for name, value in fields.items():
+            setattr(record if move is None else record.moves[move], name, value)
 
-def repeat(record: GameRecord) -> None:
-    record.moves[2].action = record.moves[0].action
-
-
-def resign(record: GameRecord) -> None:
-    record.termination, record.loser = Termination.RESIGNATION, 0
-
-
-def resign_nobody(record: GameRecord) -> None:
-    record.termination, record.loser = Termination.RESIGNATION, None
+    return change
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (put(1, "actor", move=0), "ply 0: player 1 acted, but it was 0's turn"),
-        (repeat, "ply 2: .*not legal|ply 2: player"),
-        (put(10**6, "action", move=1), "ply 1: .*actions are integers from 0 to 8"),
+        (put(0, actor=1), "ply 0: player 1 acted, but it was 0's turn"),
+        (lambda r: put(2, action=r.moves[0].action)(r), "ply 2: .*not legal|ply 2: player"),
+        (put(1, action=10**6), "ply 1: .*actions are integers from 0 to 8"),
         (
             lambda r: r.moves.append(MoveRecord(ply=len(r.moves), actor=0, action=0, text="a3")),
             "the game was over before this action",
         ),
         (lambda r: r.moves.pop(), "ended by 'terminal', but the position is not terminal"),
-        (flip, "the record gives returns"),
-        (put(2, "game_version"), "version 2, replayed with"),
-        (put("no_such_game", "game"), "cannot be loaded: no game is called"),
-        (put({"no_such": 1}, "game_parameters"), "cannot be loaded: .*unknown parameter"),
+        (lambda r: put(returns=tuple(-v or 1.0 for v in r.returns))(r), "the record gives returns"),
+        (put(game_version=2), "version 2, replayed with"),
+        (put(game="no_such_game"), "cannot be loaded: no game is called"),
+        (put(game_parameters={"no_such": 1}), "cannot be loaded: .*unknown parameter"),
         (lambda r: r.players.pop(), "is a game of 2 players, recorded with 1"),
-        (put({}, "observations", move=0), "at ply 0 the observations differ"),
-        (put({}, "start_observations"), "at the start the observations differ"),
-        (put("z9", "text", move=0), "action \\d is written '[abc][123]', not 'z9'"),
-        (resign_nobody, "but the position is terminal|with loser None"),
-        (resign, "ended by 'resignation', but the position is terminal"),
+        (put(0, observations={}), "at ply 0 the observations differ"),
+        (put(start_observations={}), "at the start the observations differ"),
+        (put(0, text="z9"), "action \\d is written '[abc][123]', not 'z9'"),
+        (
+            put(termination=Termination.RESIGNATION, loser=None),
+            "but the position is terminal|with loser None",
+        ),
+        (
+            put(termination=Termination.RESIGNATION, loser=0),
+            "ended by 'resignation', but the position is terminal",
+        ),
     ],
 )
 def test_a_false_record_is_detected(change: Callable[[GameRecord], object], message: str) -> None:
@@ -275,13 +274,11 @@ def test_a_false_record_is_detected(change: Callable[[GameRecord], object], mess
 
 
 def test_forfeits_and_truncations_replay() -> None:
-    class Resigner(miai.RandomAgent):
-        def act(self, clock: miai.ClockReading) -> miai.Decision:
-            return miai.Decision(0, resign=True)
-
     game = miai.load_game("phantom_tic_tac_toe")
-    record = miai.play(game, [Resigner(game), miai.RandomAgent(game)])
-    assert (record.termination, record.loser) == (Termination.RESIGNATION, 0)
+    record = miai.play(
+        game, [Scripted(game, miai.Decision(0, resign=True)), miai.RandomAgent(game)]
+    )
+    assert (record.termination, record.loser) == (RESIGNED, 0)
     assert replay(record).move_number() == 0
     record = miai.play(game, [miai.RandomAgent(game), miai.RandomAgent(game)], move_limit=3)
     assert record.truncated

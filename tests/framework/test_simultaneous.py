@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.framework.broken_games import in_states
+from tests.framework.test_match import Scripted, scripted
+from tests.framework.test_pondering import Slow
 from tests.seeds import seed_of_test
 
 import miai
 from miai import Game, Observation, Player, PlayerView, SimultaneousState, State
-from miai.agent import Agent, Decision, RandomAgent
+from miai.agent import Decision, RandomAgent
 from miai.clock import ClockReading, TimeControl
 from miai.errors import (
     AgentCrashedError,
@@ -36,35 +39,14 @@ from miai.playing.session import RevisableGame, TakeBack
 from miai.process.agent_messages import pack_observation, unpack_observation
 from miai.record import GameRecord, MoveRecord, Termination, ending_text
 from miai.record_reader import read_record
-from miai.testing import check_agent
 
 PENNIES = miai.load_game("matching_pennies", rounds=2)
 DILEMMA = miai.load_game("prisoners_dilemma", rounds=2)
 AUCTION = miai.load_game("goofspiel", players=3, num_cards=3, points_order="descending")
 
 
-class Scripted(Agent):
-    """Plays what it is told to, and notes every call in a list that players share."""
-
-    def __init__(self, game: Game, calls: list[tuple[int, str]], *script: Any) -> None:
-        super().__init__(game)
-        self.calls, self.script = calls, list(script)
-
-    def observe(self, observation: Observation) -> None:
-        super().observe(observation)
-        self.calls.append((self.view.player, "observe"))
-
-    def act(self, clock: ClockReading) -> Decision:
-        self.calls.append((self.view.player, "act"))
-        step = self.script.pop(0)
-        if isinstance(step, BaseException):
-            raise step
-        return step if isinstance(step, Decision) else Decision(step)
-
-
 def played(game: Game, *scripts: Sequence[Any], **options: Any) -> GameRecord:
-    calls: list[tuple[int, str]] = []
-    return play(game, [Scripted(game, calls, *script) for script in scripts], **options)
+    return play(game, scripted(game, *scripts), **options)
 
 
 @pytest.mark.timeout(20)
@@ -137,11 +119,19 @@ def test_a_serialised_state_with_a_wrong_action_is_refused() -> None:
 
 def test_all_are_asked_before_anybody_learns_anything() -> None:
     calls: list[tuple[int, str]] = []
-    agents = [Scripted(AUCTION, calls, 2, 0), Scripted(AUCTION, calls, 1, 0)]
-    agents.append(Scripted(AUCTION, calls, 0, 2))
+
+    class Noted(Scripted):
+        def observe(self, observation: Observation) -> None:
+            super().observe(observation)
+            calls.append((self.view.player, "observe"))
+
+        def act(self, clock: ClockReading) -> Decision:
+            calls.append((self.view.player, "act"))
+            return super().act(clock)
+
+    agents = [Noted(AUCTION, *script) for script in ((2, 0), (1, 0), (0, 2))]
     record = play(AUCTION, agents)
-    told = [(player, "observe") for player in range(3)]
-    asked = [(player, "act") for player in range(3)]
+    told, asked = ([(player, call) for player in range(3)] for call in ("observe", "act"))
     assert calls == [*told, *asked, *told, *asked, *told]
     assert [(move.ply, move.actor, move.action) for move in record.moves] == [
         *((0, 0, 2), (1, 1, 1), (2, 2, 0)),
@@ -203,9 +193,7 @@ class Sequel(SimultaneousState):
         return str(self.history())
 
 
-class Continued(type(PENNIES)):  # type: ignore[misc]  # the class is an expression
-    def new_initial_state(self) -> State:
-        return Sequel(self)
+Continued = in_states(type(PENNIES), lambda game: Sequel(game))
 
 
 class ReadsClock(RandomAgent):
@@ -251,14 +239,9 @@ def test_it_is_a_turn_also_of_who_acts_next(again: int, seconds: float | None) -
 
 
 def test_players_in_this_process_are_not_charged_for_each_other() -> None:
-    class Slow(RandomAgent):
-        def act(self, clock: ClockReading) -> Decision:
-            time.sleep(0.3)
-            return super().act(clock)
-
     game = miai.load_game("matching_pennies", rounds=1)
     control = TimeControl(kind="per-move", seconds=20.0)
-    record = play(game, [RandomAgent(game), Slow(game)], time_control=control)
+    record = play(game, [RandomAgent(game), Slow(game, 0.3)], time_control=control)
     assert record.termination is Termination.TERMINAL
     assert record.players[0].seconds < 0.3 <= record.players[1].seconds
 
@@ -301,7 +284,7 @@ def test_the_time_of_who_fails_counts_and_the_end_is_for_the_others() -> None:
         def end(self, returns: tuple[float, ...]) -> None:
             ended.append(self.view.player)
 
-    agents = [Noted(AUCTION, [], step) for step in (RESIGN, CRASH, LATE)]
+    agents = [Noted(AUCTION, step) for step in (RESIGN, CRASH, LATE)]
     record = play(AUCTION, agents)
     assert record.losers == (0, 1, 2)
     assert ended == [0]
@@ -425,8 +408,7 @@ def test_a_decision_is_taken_back_as_a_whole() -> None:
             ply = session.last_ply_of(1)
             assert ply is not None
             raise TakeBack(ply)
-        agents = [Scripted(DILEMMA, [], 1, 1), Scripted(DILEMMA, [], 0, 0)]
-        return play(DILEMMA, agents, on_move=on_move)
+        return played(DILEMMA, (1, 1), (0, 0), on_move=on_move)
 
     record = session.play(referee)
     assert [move.action for move in record.moves] == [1, 0, 1, 0]
@@ -490,22 +472,6 @@ def test_a_program_is_told_all_actions_with_their_texts() -> None:
     assert agent._news == [
         {"actor": -2, "action": 1, "text": "tails", "actions": [0, 1], "texts": ["heads", "tails"]}
     ]
-
-
-@pytest.mark.parametrize(
-    ("name", "game", "values"),
-    [
-        ("mcts", "prisoners_dilemma", {"rounds": 3}),
-        ("ismcts", "goofspiel", {"num_cards": 3, "imp_info": True, "players": 3}),
-    ],
-)
-def test_agents_keep_the_rules(name: str, game: str, values: dict[str, Any]) -> None:
-    report = check_agent(
-        lambda game: miai.make_agent(name, game, simulations=10),
-        miai.load_game(game, **values),
-        games=1,
-    )
-    assert report.positions > 10
 
 
 # -- teams -----------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import scipy
 from numpy.typing import NDArray
+from tests.framework.histories import at
 from tests.seeds import seed_of_test
 
 import miai
@@ -91,11 +92,7 @@ def test_searches_over_worlds_find_it_too(name: str, values: dict[str, Any], pla
 
 def decide(name: str, game: Game, player: int, **values: Any) -> Decision:
     agent = miai.make_agent(name, game, **values)
-    agent.new_game(seed_of_test(), player=player)
-    seen = game.new_initial_state().observation(player)
-    assert seen is not None
-    agent.observe(seen)
-    return agent.act(Clock(TimeControl()).reading())
+    return at(agent, player=player, seed=seed_of_test()).act(Clock(TimeControl()).reading())
 
 
 @pytest.mark.parametrize("observers", ["single", "multi"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.framework.histories import TTT, state_after
 from tests.whole_texts import assert_transcript, refusal
 
 import miai
@@ -12,7 +13,7 @@ from miai.errors import IllegalActionError, InvalidActionError, InvalidStateErro
 
 @pytest.fixture
 def state() -> miai.State:
-    return miai.load_game("tic_tac_toe").new_initial_state()
+    return TTT.new_initial_state()
 
 
 def test_an_action_may_be_a_number_of_numpy(state: miai.State) -> None:
@@ -24,29 +25,26 @@ def test_an_action_may_be_a_number_of_numpy(state: miai.State) -> None:
 
 @pytest.mark.parametrize("action", [True, 1.5, None, "3", -1, 9, 10**30])
 def test_invalid_actions_are_refused_and_change_nothing(state: miai.State, action: object) -> None:
-    with pytest.raises(InvalidActionError, match="tic_tac_toe"):
+    with pytest.raises(
+        InvalidActionError,
+        match=r"tic_tac_toe: (actions are integers from 0 to 8, got|an action is an integer)",
+    ):
         state.apply_action(action)  # type: ignore[arg-type]  # what is under test
     assert state.history() == []
 
 
 def test_an_illegal_action_carries_the_position(state: miai.State) -> None:
     state.apply_action(4)
-    with pytest.raises(IllegalActionError) as caught:
+    with pytest.raises(IllegalActionError, match=r"4 \(b2\) is not legal here") as caught:
         state.apply_action(4)
-    assert caught.value.action == 4
-    assert caught.value.position == str(state)
+    assert (caught.value.action, caught.value.position) == (4, "...\n.x.\n...")
     assert str(state) in str(caught.value)
-
-
-def test_nothing_is_legal_after_the_end(state: miai.State) -> None:
-    for action in (0, 3, 1, 4, 2):
-        state.apply_action(action)
     with pytest.raises(IllegalActionError, match="the game is over"):
-        state.apply_action(5)
+        state_after(TTT, 0, 3, 1, 4, 2, 5)
 
 
 def test_invalid_state_text_is_refused() -> None:
-    read = miai.load_game("tic_tac_toe").deserialize
+    read = TTT.deserialize
     assert_transcript("states.txt", lambda text: refusal(lambda: read(text)))
     for text in ("", "[" * 100_000):
         with pytest.raises(InvalidStateError, match="JSON list"):

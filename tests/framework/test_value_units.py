@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.framework.histories import TTT
+from tests.framework.test_human import game_at_table
 
 import miai
-from miai import Agent, ClockReading, Decision, Game, GameInfo
-from miai.cli.people import HumanAgent, PlaySession, hint_text, move_text
+from miai import Agent, ClockReading, Decision, GameInfo
+from miai.cli.people import hint_text, move_text
 from miai.information import PlayerView
 from miai.playing.agreement import agreed_values
 from miai.playing.match import InProcessSeat, play_game
@@ -129,29 +130,13 @@ class Claims(Agent):
         return Decision(self.rng.choice(self.view.legal_actions), statistics=statistics)
 
 
-def centipawn_game() -> tuple[Game, list[MoveRecord]]:
-    game = miai.load_game("tic_tac_toe")
-    seats = [InProcessSeat(Claims(game)) for _ in range(2)]
-    return game, play_game(game, seats, seed=3).moves
-
-
 def test_a_person_sees_the_opponents_value_in_its_unit() -> None:
-    game = miai.load_game("tic_tac_toe")
-    shown = io.StringIO()
-    person = HumanAgent(game, read=io.StringIO("b2\nresign\n"), write=shown)
-    table = PlaySession(
-        *(game, [person, Claims(game)]),
-        note=lambda state, move: None,
-        save=lambda record, file: "",
-        adviser=None,
-    )
-    table.play(seed=1)
-    assert ": its evaluation +0.88 pawns, 0.0 s\n" in shown.getvalue()
+    shown, _ = game_at_table("b2", "resign", opponent=Claims(TTT), seed=1)
+    assert ": its evaluation +0.88 pawns, 0.0 s\n" in shown
 
 
 def test_a_hint_shows_the_values_of_a_search_in_its_unit() -> None:
-    game = miai.load_game("tic_tac_toe")
-    view = PlayerView.at(game.new_initial_state(), 0)
+    view = PlayerView.at(TTT.new_initial_state(), 0)
     for unit, text in ((E, "win rate 75.0 %"), (U, "utility +0.50"), (C, "evaluation +0.01 pawns")):
         result = SearchResult(action=4, value=0.5, unit=unit, visits={4: 9}, values={4: 0.5})
         assert f"1. b2: {text}, 9 visits" in hint_text(view, result)
@@ -164,11 +149,12 @@ def test_a_record_of_before_units_is_shown_as_utility() -> None:
 
 
 def test_centipawns_agree_to_nothing() -> None:
-    game, moves = centipawn_game()
-    assert agreed_values(game, moves, count=1, from_ply=0) is None
+    seats = [InProcessSeat(Claims(TTT)) for _ in range(2)]
+    moves = play_game(TTT, seats, seed=3).moves
+    assert agreed_values(TTT, moves, count=1, from_ply=0) is None
     for move in moves:  # within the bounds of utilities, but still centipawns
         move.statistics = Evaluation(0.0, C).statistics()
-    assert agreed_values(game, moves, count=1, from_ply=0) is None
+    assert agreed_values(TTT, moves, count=1, from_ply=0) is None
     for move in moves:
         move.statistics = Evaluation(0.75, P).statistics()
-    assert agreed_values(game, moves, count=1, from_ply=0) == [[0.5], [0.5]]
+    assert agreed_values(TTT, moves, count=1, from_ply=0) == [[0.5], [0.5]]

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from tests.framework.histories import seen_by
+from tests.framework.histories import at
 
 import miai
-from miai import Decision, Game
+from miai import Decision
 from miai.clock import Clock, TimeControl
-from miai.errors import ParameterError
 from miai.search.worlds import Ismcts, Pimc, WorldsAgent
-from miai.testing import check_agent
 
 AGENTS: list[tuple[str, dict[str, Any]]] = [
     ("ismcts", {"observers": "single"}),
@@ -24,20 +22,7 @@ AGENTS: list[tuple[str, dict[str, Any]]] = [
 
 def decide(agent: miai.Agent, actions: Sequence[int], *, player: int, seed: int) -> Decision:
     """Return what an agent decides after a history of which it observed its part."""
-    agent.new_game(seed, player=player)
-    for observation in seen_by(agent.game, player, actions):
-        agent.observe(observation)
-    return agent.act(Clock(TimeControl()).reading())
-
-
-@pytest.mark.parametrize(("name", "given"), AGENTS)
-@pytest.mark.parametrize("game", ["phantom_tic_tac_toe", "kuhn_poker", "tic_tac_toe"])
-def test_it_keeps_the_contract_of_agents(game: str, name: str, given: dict[str, Any]) -> None:
-    def make(loaded: Game) -> miai.Agent:
-        return miai.make_agent(name, loaded, simulations=24, **given)
-
-    report = check_agent(make, miai.load_game(game), games=2)
-    assert report.games >= 2
+    return at(agent, *actions, player=player, seed=seed).act(Clock(TimeControl()).reading())
 
 
 @pytest.mark.slow
@@ -108,8 +93,3 @@ def test_budgets_are_kept(kind: type[WorldsAgent], given: dict[str, Any]) -> Non
     decision = decide(quick, [], player=0, seed=1)
     assert decision.action in range(9)
     assert int(str(decision.statistics["simulations"])) > 5
-
-
-def test_a_budget_is_needed() -> None:
-    with pytest.raises(ParameterError, match="needs a budget in seconds"):
-        miai.make_agent("ismcts", miai.load_game("kuhn_poker"), simulations=0)

@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from miai import Game, GameInfo, Parameters, Player, State
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class End:
     """The game is over."""
 
     returns: tuple[float, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Choice:
     """A player chooses; `estimate` is what `EstimateEvaluator` says of the state."""
 
@@ -33,7 +33,7 @@ class Choice:
     estimate: tuple[float, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Chance:
     """Chance decides, by the weights."""
 
@@ -42,6 +42,7 @@ class Chance:
 
 
 Tree: TypeAlias = "End | Choice | Chance"
+WIN, LOSS, DRAW = End((1.0, -1.0)), End((-1.0, 1.0)), End((0.0, 0.0))
 
 
 class TreeGame(Game):

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.miniblind.twins import mini_rbc, value_by_definition
+from tests.belief_search.random_problems import value_by_definition
+from tests.miniblind.twins import mini_rbc
 from tests.whole_texts import assert_expected
 
 from miai.beliefs.problem import Root

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import itertools
 from math import comb
+from typing import Any
 
 import pytest
+from tests.framework.histories import state_after
 
 import miai
 from miai import Json, Observation, State
 from miai.beliefs.problem import Root
+from miai.testing import check_game
 from miai_miniblind.mini_rbc import MiniRbc, MiniRbcProblem, MiniRbcPublic
 from miai_miniblind.phantom_lines import (
     PhantomLinesProblem,
@@ -21,13 +24,6 @@ from miai_miniblind.roots import RootProver
 from miai_miniblind.sub_hunt import HuntPublic, SubHuntProblem
 
 A1, B1, C1, D1, A2, B2, C2, D2, A3, B3, C3, D3, A4, B4, C4, D4 = range(16)  # on 4x4
-
-
-def play(game: miai.Game, *texts: str) -> State:
-    state = game.new_initial_state()
-    for text in texts:
-        state.apply_action(state.string_to_action(text))
-    return state
 
 
 # -- mini-RBC -----------------------------------------------------------------------------------
@@ -99,19 +95,17 @@ def test_a_slide_stops_at_what_it_meets() -> None:
 
 def test_a_game_of_mini_rbc_in_words() -> None:
     game = MiniRbc(miai.load_game("mini_rbc", size=4, window=2, decoy=True).parameters)  # type: ignore[arg-type]  # its own
-    state = play(game, "@d4a3", "sense a3")
+    state = state_after(game, "@d4a3", "sense a3")
     assert state.observation(0) == Observation(0, 0, 6, {"seen": ("da3",)}, legal(state))
     assert state.observation(1) == Observation(1, 0, 6, {"seen": ("da3",)})
     assert str(state) == "...k\nd...\n....\nRK.."
-    for text in ("Ra4", "kd3"):
-        state.apply_action(state.string_to_action(text))
+    state = state_after(game, "@d4a3", "sense a3", "Ra4", "kd3")
     assert str(state) == "....\nR..k\n....\n.K.."
     assert state.information_state_string(0) == (
         ". sense a3:seen=('da3',) Ra4:ended=a3,captured=True ."
     )
     assert state.information_state_string(1) == "@d4a3 sense a3 Ra4 kd3"
-    for text in ("sense c3", "Rd3"):
-        state.apply_action(state.string_to_action(text))
+    state = state_after(game, "@d4a3", "sense a3", "Ra4", "kd3", "sense c3", "Rd3")
     assert state.returns() == (1.0, -1.0)
     shown: Json = {"ended": "d3", "captured": True, "result": "white wins"}
     assert state.observation(1) == Observation(1, 0, state.history()[-1], shown)
@@ -123,18 +117,18 @@ def legal(state: State) -> tuple[int, ...]:
 
 def test_black_captures_what_is_not_protected() -> None:
     game = miai.load_game("mini_rbc", size=4, window=2, king="d4", rook="a1")
-    state = play(game, "@b1", "sense a1", "pass", "ka1")
+    state = state_after(game, "@b1", "sense a1", "pass", "ka1")
     assert (state.returns(), state.result_to_string()) == ((-1.0, 1.0), "black wins")
     assert str(state) == "...K\n....\n....\nk..."
     beside = miai.load_game("mini_rbc", size=4, window=2, king="a2", rook="a1", starts=["c1"])
-    state = play(beside, "@c1", "sense a1", "pass", "kb1", "sense a1", "pass")
+    state = state_after(beside, "@c1", "sense a1", "pass", "kb1", "sense a1", "pass")
     assert "ka1" not in map(state.action_to_string, state.legal_actions())
     assert "ka2" in map(state.action_to_string, state.legal_actions())  # White's king
 
 
 def test_turns_run_out() -> None:
     game = miai.load_game("mini_rbc", max_turns=2)
-    state = play(game, "@e5", "sense a1", "pass", "ke4", "sense a1", "pass", "ke5")
+    state = state_after(game, "@e5", "sense a1", "pass", "ke4", "sense a1", "pass", "ke5")
     assert state.is_terminal()
     assert state.returns() == (0.0, 0.0)
     assert len(state.history()) - 1 == game.max_game_length()
@@ -228,6 +222,20 @@ def test_one_turn_finds_it_where_the_pings_cut_the_sea_into_blocks(
     public = HuntPublic(pings)
     assert (2**pings * blast**2 >= n * n) == won
     assert RootProver(problem).wins(public, problem.universe(public), 1) == won
+
+
+VARIANTS: list[dict[str, Any]] = [
+    {"max_turns": 6},
+    {"size": 4, "window": 2, "decoy": True, "max_turns": 4},
+    {"decoy": True, "starts": ["e5d4", "d4e5"], "max_turns": 2},
+]
+
+
+@pytest.mark.parametrize("values", VARIANTS)
+def test_it_keeps_the_rules_of_games(values: dict[str, Any]) -> None:
+    report = check_game(miai.load_game("mini_rbc", **values), games=2)
+    assert report.beliefs > 7
+    assert report.skipped == ()
 
 
 # -- refusals ------------------------------------------------------------------------------------

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.belief_search.random_problems import value_by_definition
 from tests.miniblind.twins import (
     TWINS,
     Twin,
     random_public,
     transitions,
-    value_by_definition,
     value_by_game,
     worlds_of,
 )
@@ -38,12 +38,17 @@ def some_states(twin: Twin, seed: int) -> tuple[Any, list[int]]:
 @twins
 @given(seed=seeds)
 @settings(max_examples=12, deadline=None)
-def test_both_players_have_the_same_actions(twin: Twin, seed: int) -> None:
+def test_both_have_the_same_actions_and_depth_is_paid_where_the_opponent_answers(
+    twin: Twin, seed: int
+) -> None:
     public, states = some_states(twin, seed)
     for hidden in states:
         state = twin.game.state_at(public, hidden)
         assert (state.public, state.hidden) == (public, hidden)
         assert list(twin.problem.actions(public)) == state.legal_actions()
+        for action in state.legal_actions():
+            if not (child := state.child(action)).is_terminal():
+                assert twin.problem.cost(public, action) == child.current_player()
 
 
 @twins
@@ -76,18 +81,6 @@ def test_every_action_has_the_same_outcome_in_both(twin: Twin, seed: int) -> Non
                 assert texts.setdefault(observation, text) == text
             assert bare(by_game) == bare(by_problem)
         assert len(set(texts.values())) == len(texts)
-
-
-@twins
-@given(seed=seeds)
-@settings(max_examples=12, deadline=None)
-def test_depth_is_paid_where_the_opponent_answers(twin: Twin, seed: int) -> None:
-    public, states = some_states(twin, seed)
-    for hidden in states:
-        state = twin.game.state_at(public, hidden)
-        for action in state.legal_actions():
-            if not (child := state.child(action)).is_terminal():
-                assert twin.problem.cost(public, action) == child.current_player()
 
 
 def bare(outcomes: set[Any]) -> set[Any]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from tests.framework.histories import seen_by
 
 from miai import EnumeratedBelief
-from miai.beliefs.problem import BeliefProblem
 from miai_miniblind.mini_rbc import (
     MiniRbc,
     MiniRbcParameters,
@@ -127,39 +127,9 @@ def played(state: MiniRbcState, action: int) -> list[MiniRbcState]:
     return [child.child(answer) for answer in child.legal_actions()]
 
 
-def value_by_definition(
-    problem: BeliefProblem[Any], public: Any, hidden: frozenset[int], depth: int
-) -> float:
-    """V_depth of a belief of the problem, by its definition."""
-    if depth <= 0:
-        return min(problem.evaluate(public, state) for state in hidden)
-    best = -float("inf")
-    for action in problem.actions(public):
-        worst, parts = float("inf"), dict[Hashable, set[int]]()
-        for reply in (r for state in hidden for r in problem.replies(public, state, action)):
-            if reply.ends:
-                worst = min(worst, reply.value)
-            else:
-                parts.setdefault(reply.observation, set()).add(reply.hidden)
-        left = depth - problem.cost(public, action)
-        for output, part in parts.items():
-            if worst <= best:
-                break
-            after = problem.after(public, action, output)
-            worst = min(worst, value_by_definition(problem, after, frozenset(part), left))
-        best = max(best, worst)
-    return best
-
-
 def worlds_of(game: MiniRbc, state: MiniRbcState) -> set[int]:
     """The hidden parts that player 0 holds possible after a game, by enumeration."""
     belief = EnumeratedBelief(game, 0)
-    replayed = game.new_initial_state()
-    output = [replayed.observation(0)]
-    for action in state.history():
-        replayed.apply_action(action)
-        output.append(replayed.observation(0))
-    for observation in output:
-        assert observation is not None
+    for observation in seen_by(game, 0, state.history()):
         belief.observe(observation)
     return {world.hidden for world in belief if isinstance(world, MiniRbcState)}

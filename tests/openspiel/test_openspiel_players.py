@@ -13,6 +13,7 @@ import pytest
 from open_spiel.python.algorithms import cfr, evaluate_bots, expected_game_score
 from open_spiel.python.policy import TabularPolicy
 from tests.framework.histories import seen_by
+from tests.openspiel.test_openspiel_games import load
 from tests.seeds import seed_of_test
 
 import miai
@@ -32,15 +33,11 @@ from miai_openspiel.bots import (
     SpielPolicyParameters,
     write_policy,
 )
-from miai_openspiel.catalogue import games, parameters_of
+from miai_openspiel.catalogue import games
 from miai_openspiel.games import OpenSpielGame
 
 SOAK = pytest.mark.soak
 SAMPLED: dict[str, Any] = {"belief": "sampled", "belief_parameters": {"limit": 50}}
-
-
-def load(name: str, **parameters: Any) -> OpenSpielGame:
-    return OpenSpielGame(name, parameters_of(name)(**parameters))
 
 
 def test_openspiel_s_search_wins_against_random_moves() -> None:
@@ -49,7 +46,6 @@ def test_openspiel_s_search_wins_against_random_moves() -> None:
     for number in range(4):
         agents = [search, RandomAgent(game)] if number % 2 == 0 else [RandomAgent(game), search]
         record = miai.play(game, agents, seed=number)
-        assert record.returns is not None
         assert record.returns[number % 2] == 1.0
 
 
@@ -156,7 +152,6 @@ def test_a_policy_of_regret_plays_as_it_was_computed(tmp_path: Path) -> None:
     count, total = 1000, 0.0
     for number in range(count):
         record = miai.play(game, [agent, RandomAgent(game)], seed=10_000 + number)
-        assert record.returns is not None
         total += record.returns[0]
         assert all(m.statistics["known"] for m in record.moves if m.actor == 0 and m.statistics)
     assert total / count == pytest.approx(expected, abs=4 * 2 / count**0.5)
@@ -196,7 +191,6 @@ def test_policies_of_players_who_act_at_once(
     agent = SpielPolicy(game, SpielPolicyParameters(file=str(tmp_path / "policy.json")))
     for number in range(5):
         record = miai.play(game, [agent, agent], seed=number)
-        assert record.returns is not None
         assert record.moves
         assert all(move.statistics and move.statistics["known"] for move in record.moves)
 
@@ -221,21 +215,9 @@ def test_a_file_that_is_not_a_policy_is_refused(
         SpielPolicy(load("kuhn_poker"), SpielPolicyParameters(file=str(path)))
 
 
-class Recorder(RandomAgent):
-    """Notes what it observes."""
-
-    def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
-        super().new_game(seed, player=player, log=log)
-        self.seen: list[miai.Observation] = []
-
-    def observe(self, observation: miai.Observation) -> None:
-        super().observe(observation)
-        self.seen.append(observation)
-
-
 def test_an_agent_plays_as_a_bot_of_openspiel_and_observes_what_it_may() -> None:
     game, rng = load("leduc_poker"), random.Random(seed_of_test())
-    agent = Recorder(game)
+    agent = RandomAgent(game)
     bot = MiaiBot(agent, game, 1)
     for _ in range(20):
         bot.restart()
@@ -246,7 +228,7 @@ def test_an_agent_plays_as_a_bot_of_openspiel_and_observes_what_it_may() -> None
                 action = rng.choice([outcome for outcome, _ in state.chance_outcomes()])
             elif state.current_player() == 1:
                 action = bot.step(state)
-                assert agent.seen == expected
+                assert agent.view.observations == expected
             else:
                 action = rng.choice(state.legal_actions())
             offset = game.chance_offset if state.is_chance_node() else 0
@@ -269,7 +251,7 @@ GAMES_AT_ONCE = [
 def test_agents_act_at_once_in_openspiel_as_in_miai(name: str, parameters: dict[str, Any]) -> None:
     """In OpenSpiel's own loop all agents observe what the same actions show them in miai."""
     game, generator = load(name, **parameters), np.random.RandomState(seed_of_test() % (1 << 32))
-    agents = [Recorder(game) for _ in range(game.info.num_players)]
+    agents = [RandomAgent(game) for _ in range(game.info.num_players)]
     bots = [MiaiBot(agent, game, player) for player, agent in enumerate(agents)]
     state = game.inner.new_initial_state()
     returns = evaluate_bots.evaluate_bots(state, bots, generator)
@@ -283,10 +265,12 @@ def test_agents_act_at_once_in_openspiel_as_in_miai(name: str, parameters: dict[
             if (seen := mine.observation(player)) is not None:
                 expected.append(seen)
         assert mine.is_terminal()
-        assert agent.seen == expected[: len(agent.seen)]
-        assert len(agent.seen) > len(expected) // 2  # not what came after its last action
+        assert agent.view.observations == expected[: len(agent.view.observations)]
+        assert (
+            len(agent.view.observations) > len(expected) // 2
+        )  # not what came after its last action
         bot.restart_at(state)
-        assert agent.seen == expected
+        assert agent.view.observations == expected
 
 
 class OneChoice:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.framework.histories import view_of
+from tests.framework.histories import state_after, view_of
 from tests.framework.twin_histories import ALL_SEEING
 
 import miai
@@ -169,18 +169,10 @@ def test_beliefs_are_as_orange_as_their_worlds_say(
 # -- the small blind games -------------------------------------------------------------------------
 
 
-def line(game: Game, *texts: str) -> list[int]:
-    """Return a history, written as texts."""
-    state = game.new_initial_state()
-    for text in texts:
-        state.apply_action(state.string_to_action(text))
-    return state.history()
-
-
 def test_mini_rbc_moves_from_square_to_square() -> None:
     game = miai.load_game("mini_rbc")
     renderer, namer = clickable(game), game.new_initial_state()
-    view = view_of(game, 0, line(game, "@e5", "sense c3"))
+    view = view_of(game, 0, state_after(game, "@e5", "sense c3").history())
     clicks = renderer.clicks(view)
     paths = {namer.action_to_string(action): path for action, path in clicks.actions.items()}
     assert paths["Kb2"] == ("b1", "b2")
@@ -195,6 +187,6 @@ def test_mini_rbc_moves_from_square_to_square() -> None:
     ((x, y),) = re.findall(king, svg)
     assert (float(x), float(y)) == region.box[:2]
     assert 'opacity="0.5"' not in svg
-    black = view_of(game, 1, line(game, "@e5", "sense c3", "Kb2"))
+    black = view_of(game, 1, state_after(game, "@e5", "sense c3", "Kb2").history())
     paths = {namer.action_to_string(a): p for a, p in renderer.clicks(black).actions.items()}
     assert paths["kd4"] == ("e5", "d4")

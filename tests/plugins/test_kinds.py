@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import Any
 
 import pytest
 from tests.framework.histories import seen_by
+from tests.warm_command import run_python
 
 import miai
 import miai.plugins.kinds
@@ -120,7 +119,7 @@ def test_two_plugins_cannot_declare_one_kind_differently() -> None:
 
 
 def test_public_names_are_listed_and_kept() -> None:
-    code = (
+    run_python(
         "import miai, sys\n"
         "assert set(miai.__all__) <= set(dir(miai))\n"
         "assert 'Agent' not in vars(miai) and 'pydantic' not in sys.modules\n"
@@ -129,5 +128,3 @@ def test_public_names_are_listed_and_kept() -> None:
         "for name in miai.__all__: getattr(miai, name)\n"
         "assert callable(miai.play)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr

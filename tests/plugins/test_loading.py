@@ -9,11 +9,13 @@ from importlib.metadata import EntryPoint, PathDistribution, entry_points
 from pathlib import Path
 
 import pytest
+from tests.child_imports import install
 
 from miai.errors import PluginLoadError, UnknownComponentError
 from miai.plugins.loader import PluginHost, PluginWarning
 from miai.plugins.registry import Registry
 
+REGISTERING = "from miai import hookimpl\n@hookimpl\ndef miai_register(registry):\n"
 GOOD = """
 from miai import hookimpl
 from miai.plugins.kinds import Kind
@@ -31,17 +33,11 @@ BROKEN = {
     "raises": "raise RuntimeError('on import')",
     "exits": "import sys; sys.exit(3)",
     "hook_raises": GOOD + "    raise RuntimeError('half way')",
-    "unknown_hook_argument": (
-        "from miai import hookimpl\n@hookimpl\ndef miai_register(registrar): pass"
-    ),
+    "unknown_hook_argument": REGISTERING.replace("registry", "registrar") + "    pass",
     "unknown_hook": "from miai import hookimpl\n@hookimpl\ndef miai_no_such_hook(): pass",
-    "undeclared_kind": (
-        "from miai import hookimpl\n@hookimpl\ndef miai_register(registry):\n"
-        "    registry.add('agnt', 'x', 'a:b', summary='')"
-    ),
+    "undeclared_kind": REGISTERING + "    registry.add('agnt', 'x', 'a:b', summary='')",
     "name_taken": (
-        "from miai import hookimpl\n@hookimpl\ndef miai_register(registry):\n"
-        "    registry.add('agent', 'mine', 'a:b', summary='')\n"
+        f"{REGISTERING}    registry.add('agent', 'mine', 'a:b', summary='')\n"
         "    registry.add('agent', 'random', 'a:b', summary='')"
     ),
 }
@@ -157,14 +153,8 @@ def test_misspelt_names_get_near_matches() -> None:
 
 
 def test_a_newcomer_takes_no_name_away_from_a_plugin_of_miai(modules: Path) -> None:
-    (modules / "plug_aaa.py").write_text(
-        "from miai import hookimpl\n@hookimpl\ndef miai_register(registry):\n"
-        "    registry.add('search', 'mcts', 'a:b', summary='', game='go')\n"
-    )
-    metadata = modules / "aaa-1.0.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: aaa\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text("[miai]\naaa = plug_aaa\n")
+    source = REGISTERING + "    registry.add('search', 'mcts', 'a:b', summary='', game='go')\n"
+    metadata = install(modules, "aaa", "plug_aaa", plug_aaa=source)
     newcomer = PathDistribution(metadata).entry_points
     with pytest.warns(PluginWarning, match="'aaa' .*'mcts' for game 'go' .* by plugin 'go'"):
         plugins = host(*newcomer, *entry_points(group="miai", name="go"))
@@ -188,10 +178,7 @@ def test_a_newcomer_takes_no_name_away_from_a_plugin_of_miai(modules: Path) -> N
 def test_check_sees_whether_a_factory_takes_its_arguments(
     modules: Path, kind: str, factory: str, broken: bool
 ) -> None:
-    source = (
-        "from miai import hookimpl\n@hookimpl\ndef miai_register(registry):\n"
-        f"    registry.add({kind!r}, 'x', {factory!r}, summary='')\n"
-    )
+    source = f"{REGISTERING}    registry.add({kind!r}, 'x', {factory!r}, summary='')\n"
     checked = host(entry(modules, "x", source)).check()[-1]
     assert (checked.state == "broken") == broken
     assert bool(checked.errors) == broken
@@ -251,22 +238,17 @@ NEEDING = "import rare_library_of_an_extra\n" + GOOD
 
 
 def test_a_plugin_that_needs_an_extra_is_incomplete_not_broken(modules: Path) -> None:
-    (modules / "plug_needing.py").write_text(NEEDING)
-    metadata = modules / "miai_needing-1.0.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: miai-needing\nVersion: 1.0\nProvides-Extra: rare\n"
-        "Requires-Dist: rare-library-of-an-extra; extra == 'rare'\n"
-    )
-    (metadata / "entry_points.txt").write_text("[miai]\nneeding = plug_needing\n")
+    library = "Requires-Dist: rare-library-of-an-extra; extra == 'rare'\n"
+    facts = f"Provides-Extra: rare\n{library}"
+    metadata = install(modules, "needing", "plug_needing", facts, plug_needing=NEEDING)
     entries = PathDistribution(metadata).entry_points
-    install = "pip install 'rare-library-of-an-extra'"
-    with pytest.warns(PluginWarning, match=f"{re.escape(install)}; until then it is left out"):
+    line = "pip install 'rare-library-of-an-extra'"
+    with pytest.warns(PluginWarning, match=f"{re.escape(line)}; until then it is left out"):
         plugins = host(*entries)
     assert plugins.plugins[-1].state == "incomplete"
     checked = plugins.check()[-1]
     assert (checked.state, checked.errors) == ("incomplete", ())
-    assert install in checked.absent[0]
+    assert line in checked.absent[0]
 
 
 @pytest.mark.parametrize(
@@ -277,10 +259,7 @@ def test_a_plugin_that_needs_an_extra_is_incomplete_not_broken(modules: Path) ->
             "def miai_register(registry): pass",
             "its function miai_register is not marked with @miai.hookimpl",
         ),
-        (
-            "from miai import hookimpl\n@hookimpl\ndef miai_register(registry): pass",
-            "its miai_register adds no component and declares no kind",
-        ),
+        (REGISTERING + "    pass", "its miai_register adds no component and declares no kind"),
     ],
 )
 def test_check_notices_a_plugin_that_registers_nothing(

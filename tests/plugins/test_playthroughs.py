@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.equilibria.test_tree import load
 from tests.plugins.test_clicks_of_games import IDS, VARIANTS
 from tests.whole_texts import assert_expected
 
-import miai
-from miai import Game, PlayerView, State
+from miai import PlayerView, State
 from miai.api import renderer_for
 from miai.pages.replay_frames import BeliefFollower
 from miai.parameters import describe_parameters
@@ -29,8 +29,6 @@ from miai.render import (
     hint_of,
 )
 from miai.testing.agent_checks import random_action
-from miai_openspiel.catalogue import parameters_of
-from miai_openspiel.games import OpenSpielGame
 
 DRAWN = (1, 11)  # plies, beside the last
 MORE: dict[str, tuple[str, dict[str, Any]]] = {
@@ -83,12 +81,7 @@ def shown_to_player(renderer: Renderer, view: PlayerView, state: State) -> Itera
 
 
 def playthrough(name: str, parameters: dict[str, Any], chosen: list[str]) -> Iterator[str]:
-    spiel, rng = name.removeprefix("openspiel:"), random.Random(5)
-    game: Game = (  # its plugin is not loaded in tests
-        miai.load_game(name, **parameters)
-        if spiel == name
-        else OpenSpielGame(spiel, parameters_of(spiel)(**parameters))
-    )
+    game, rng = load(name, **parameters), random.Random(5)
     renderer, state = renderer_for(game), game.new_initial_state()
     views = [PlayerView(game, player) for player in range(game.num_players())]
     yield f"{game.info}"

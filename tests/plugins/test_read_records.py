@@ -117,8 +117,7 @@ def test_a_game_of_chess_is_one_in_which_nobody_sensed() -> None:
     assert (record.termination, record.loser) == (Termination.RESIGNATION, 1)
     back = read_back(record, "pgn")
     assert moves(back) == moves(record)
-    game = chess.pgn.read_game(io.StringIO(readable("pgn", "rbc").write(record)))
-    assert game is not None
+    game: Any = chess.pgn.read_game(io.StringIO(readable("pgn", "rbc").write(record)))
     assert not game.errors
     assert (
         game.end().board().fen().startswith("rn1qkbnr/ppp2ppp/3p4/4p3/3PP1b1/5N2/PPP2PPP/RNBQKB1R")
@@ -184,8 +183,7 @@ def test_random_games_of_chess_come_back() -> None:
         while not node.board().is_game_over() and node.ply() < 60:
             node = node.add_variation(rng.choice(list(node.board().legal_moves)))
         (record,) = readable("pgn", "rbc").read(f"{game}\n".encode(), source="x.pgn")
-        again = chess.pgn.read_game(io.StringIO(readable("pgn", "rbc").write(record)))
-        assert again is not None
+        again: Any = chess.pgn.read_game(io.StringIO(readable("pgn", "rbc").write(record)))
         assert list(again.mainline_moves()) == list(game.mainline_moves())
 
 
@@ -198,8 +196,7 @@ def test_moves_that_chess_forbids_are_a_comment_in_pgn() -> None:
         if not move.text.startswith("sense")
     ]
     text = readable("pgn", "rbc").write(record)
-    game = chess.pgn.read_game(io.StringIO(text))
-    assert game is not None
+    game: Any = chess.pgn.read_game(io.StringIO(text))
     assert not game.errors
     lines = [move.uci() if move else None for move in game.mainline_moves()]
     rest = game.end().comment.partition("forbids: ")[2].split()

@@ -252,9 +252,6 @@ ATTACKS: dict[str, Callable[[Hostile, HostileParameters], Any]] = {
     "hard": on_paths(partial(write_through, os.link)),
     "soft": on_paths(partial(write_through, os.symlink)),
     "look_around": look_around,
-    "mount": on_paths(
-        lambda path: subprocess.run(["umount", str(path)], check=True, capture_output=True)
-    ),
     "fork_twice": fork_twice,
     "fork_on_and_on": fork_on_and_on,
     "fork_bomb": fork_bomb,

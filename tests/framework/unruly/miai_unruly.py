@@ -142,14 +142,6 @@ def _frame(body: bytes) -> bytes:
     return struct.pack(">I", len(body)) + body
 
 
-def _raw(data: bytes) -> Callable[[Unruly], None]:
-    def say(agent: Unruly) -> None:
-        os.write(int(sys.argv[2]), data)
-        time.sleep(1000)
-
-    return say
-
-
 def _twice(agent: Unruly) -> None:
     """Answer now; the host's own answer to the same question is the second one."""
     agent.how = "nothing"
@@ -286,7 +278,7 @@ class Probe(Agent):
             "stdin": sys.stdin.closed,
             "numpy": np.float64(0.5),
             "tuple": (1, 2),
-            "modules": "miai.playing.match" in sys.modules or "miai.playing.match" in sys.modules,
+            "modules": "miai.playing.match" in sys.modules,
         }
         return Decision(self.view.legal_actions[0], statistics=facts)
 
