@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from tests.child_imports import environment_with, install
 from tests.warm_command import run_miai
 
 from miai_tournaments.compare.results import ComparisonStore, Measurement, SearchKey
@@ -113,18 +113,11 @@ def config_text(
 
 def environment(folder: Path | None = None) -> dict[str, str]:
     """Return the environment of a command; with a folder, the odd plugin is installed in it."""
-    values = {**os.environ, "COLUMNS": "200"}
-    if folder is not None:
-        site = folder / "site"
-        metadata = site / "miai_odd-1.0.dist-info"
+    sites = [] if folder is None else [folder / "site"]
+    for site in sites:
         if not site.exists():
-            metadata.mkdir(parents=True)
-            (site / "miai_odd.py").write_text(PLUGIN)
-            (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: miai-odd\nVersion: 1")
-            (metadata / "entry_points.txt").write_text("[miai]\nodd = miai_odd\n")
-        paths = (str(site), os.environ.get("PYTHONPATH"))
-        values["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
-    return values
+            install(site, "odd", "miai_odd", miai_odd=PLUGIN)
+    return environment_with(*sites, COLUMNS="200")
 
 
 def command(*words: object) -> list[str]:

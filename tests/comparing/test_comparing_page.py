@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 from tests.comparing.comparisons import CONFIGS, compare
+from tests.docs.page_parts import page
 
 from miai_tournaments.compare import schema
 from miai_tournaments.compare.config import load_comparison
 from miai_tournaments.config.schema import ConfigSection
 
-PAGE = (CONFIGS.parent / "docs" / "comparing.md").read_text(encoding="utf-8")
+PAGE = page("comparing")
 BLOCKS = dict(re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL)[::-1])  # the first of a language
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
-import shlex
 import shutil
 import tomllib
 from dataclasses import replace
@@ -18,6 +16,8 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
+from tests.child_imports import environment_with, install
+from tests.docs.page_parts import ROOT, commands, page, rows, section
 from tests.go_learning.go_data_games import random_moves, sgf_of
 from tests.warm_command import run_miai
 from typer.testing import CliRunner
@@ -32,8 +32,7 @@ from miai_go.nets.network import WeightsHeader
 from miai_go.rules.coordinates import SYMMETRIES
 from miai_go.rules.symmetry import point_tables, turned_planes
 
-ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "go-learning.md").read_text(encoding="utf-8")
+PAGE = page("go-learning")
 WAYS, PLUGIN = PAGE.split("\n## A new encoder or network\n")
 
 TOWER = ("network.parameters={height=1,width=8}", "optimiser.batch=32", "run.steps=4")
@@ -63,13 +62,6 @@ ROLLOUT = "runs/go-rollout/weights.safetensors"
 COPIED = {"go-sl": "policy", "go-teacher": "teacher", "go-rl": "policy-rl", "go-value": "value"}
 COPIED |= {"go-sizes": "sizes"}
 """What the weights of a config are copied to."""
-
-
-def commands(text: str) -> list[list[str]]:
-    blocks = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
-    found = [shlex.split(line) for block in blocks for line in block.splitlines()]
-    assert {words[0] for words in found} == {"miai"}
-    return [words[1:] for words in found]
 
 
 def in_small(words: list[str]) -> list[str]:
@@ -152,9 +144,8 @@ def test_a_rollout_policy_is_measured_as_at_the_end_of_its_training(
 @pytest.mark.slow
 def test_a_run_s_folder_holds_what_the_table_says(folder: Path, message: dict[str, str]) -> None:
     assert message
-    rows = PAGE.split("## A run")[1].split("\n## ")[0]
-    named = set()
-    for cell in re.findall(r"^\| (`.+?) \|", rows, re.MULTILINE):
+    table, named = section(PAGE, "A run"), set()
+    for cell in re.findall(r"^\| (`.+?) \|", table, re.MULTILINE):
         named |= {path.split("/")[0] for path in re.findall(r"`([^`]+)`", cell)}
     assert {path.name for path in (folder / "runs" / "go-sl").iterdir()} == named - {"games"}
     assert (folder / "runs" / "go-value" / "games").is_dir()
@@ -164,19 +155,18 @@ def test_a_run_s_folder_holds_what_the_table_says(folder: Path, message: dict[st
     assert "ladder.csv" in zero
     (checkpoint,) = (folder / "runs" / "go-sl" / "checkpoints").iterdir()
     assert {path.name for path in checkpoint.iterdir()} == {
-        Path(path).name for path in re.findall(r"`checkpoints/step-\d{9}/(\S+)`", rows)
+        Path(path).name for path in re.findall(r"`checkpoints/step-\d{9}/(\S+)`", table)
     }
 
 
 @pytest.mark.slow
 def test_it_names_every_component_config_and_training() -> None:
-    rows = set(re.findall(r"^\| `([\w-]+)` \|", PAGE, re.MULTILINE))
-    components = registry()
+    named, components = rows(PAGE), registry()
     for kind in ("go.encoder", "go.network"):
-        assert {component.name for component in components.components(kind)} <= rows, kind
+        assert {component.name for component in components.components(kind)} <= named, kind
     for name in ("policy", "alphago", "alphazero"):
         assert components.get("search", name, game="go")
-        assert name in rows
+        assert name in named
     configs = {path.name for path in (ROOT / "configs").glob("go-*.toml")}
     assert configs == set(re.findall(r"`configs/(go-[\w-]+\.toml)`", PAGE))
     assert {name for name in SMALL if f"`{name}`" in PAGE} == set(SMALL)
@@ -223,10 +213,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         path = folder / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    metadata = folder / "miai_edges-1.0.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: miai-edges\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text("[miai]\nedges = miai_edges.plugin\n")
+    install(folder, "edges", "miai_edges.plugin")
     return folder
 
 
@@ -235,8 +222,7 @@ def test_the_page_s_plugin_is_found_and_trained(
     folder: Path, message: dict[str, str], site: Path
 ) -> None:
     assert message
-    paths = os.pathsep.join(filter(None, (str(site), os.environ.get("PYTHONPATH"))))
-    environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
+    environment = environment_with(site, OMP_NUM_THREADS="1")
     for words in commands(PLUGIN):
         steps = ["--set", "run.steps=4", "--set", "optimiser.batch=32"] if words[0] == "go" else []
         done = run_miai([*words, *steps], cwd=folder, env=environment, timeout=110)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import re
 import tomllib
-from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.docs.page_parts import blocks, page
 
 import miai
 from miai.parameters import build_parameters
@@ -16,17 +16,12 @@ from miai_go.gtp.engine_parameters import GtpParameters
 from miai_go.rules.game import GoGame
 from miai_tournaments.config.schema import LimitsSection, TournamentConfig
 
-PAGE = Path(__file__).parents[2] / "docs" / "gtp.md"
-BLOCKS = [
-    tomllib.loads(block) for block in re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.S)
-]
+BLOCKS = [tomllib.loads(block) for block in blocks(page("gtp"), "toml")]
 (GAME,) = [block for block in BLOCKS if "openings" in block]
 PLAYERS: dict[str, dict[str, Any]] = {
     player["name"]: player for block in BLOCKS for player in block.get("players", ())
 }
-OPTIONS: dict[str, str] = dict(
-    re.findall(r"^\| `([\w-]+)` \| `(--.*)` \|$", PAGE.read_text(), re.M)
-)
+OPTIONS = dict(re.findall(r"^\| `([\w-]+)` \| `(--.*)` \|$", page("gtp"), re.M))
 
 
 def test_its_settings_are_accepted() -> None:

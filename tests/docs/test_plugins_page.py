@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import importlib
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from tests.child_imports import environment_with, install
+from tests.docs.page_parts import ROOT, page, run
 from tests.tournaments import support as tournaments
 
 import miai
@@ -20,9 +20,8 @@ from miai.plugins import hooks
 from miai.plugins.kinds import KINDS
 from miai.testing import check_game, check_renderer
 
-ROOT = Path(__file__).parents[2]
 POOL = "miai_pool.py"
-PAGE = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
+PAGE = page("plugins")
 
 
 def test_its_code_is_the_tested_plugin_s() -> None:
@@ -40,53 +39,35 @@ def test_the_commands_of_a_new_plugin_run(tmp_path: Path) -> None:
     """In their order; pip installs into a folder that later commands see, and goes offline."""
     begin = PAGE.index("## Start a plugin")
     (block,) = re.findall(r"```sh\n(.*?)```", PAGE[begin : PAGE.index("## An agent in")], re.DOTALL)
-    packages = os.pathsep.join((str(tmp_path / "site"), os.environ.get("PYTHONPATH", "")))
-    environment = {**os.environ, "PYTHONPATH": packages}
+    environment = environment_with(tmp_path / "site")
     offline = ["--no-index", "--no-deps", "--no-build-isolation", "--target", "site"]
     for line in block.splitlines():
         program, *words = line.split()
         more = offline if program == "pip" else []
-        command = [sys.executable, "-m", program, *words, *more]
-        done = subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        run([sys.executable, "-m", program, *words, *more], tmp_path, **environment)
 
 
 @pytest.mark.slow
 def test_its_agent_of_a_file_plays(tmp_path: Path) -> None:
     page = PAGE[PAGE.index("## An agent in") : PAGE.index("## Components")]
-    (command,) = re.findall(r"```sh\nmiai (.*?)\n```", page)
+    (command,) = re.findall(r"```sh\n(miai .*?)\n```", page)
     (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (tmp_path / "my_agent.py").write_text(code)
-    done = subprocess.run(
-        [sys.executable, "-m", "miai", *command.split()],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    run(command, tmp_path)
 
 
 @pytest.mark.slow
 def test_its_executor_plays_the_games_of_the_others(tmp_path: Path) -> None:
     (code,) = re.findall(rf"```python\n# {POOL}\n(.*?)```", PAGE, re.DOTALL)
     site = tmp_path / "site"
-    metadata = site / "miai_pool-1.0.dist-info"
-    metadata.mkdir(parents=True)
-    (site / POOL).write_text(code)
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: miai-pool\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text("[miai]\npool = miai_pool\n")
-    environment = tournaments.environment(
-        PYTHONPATH=os.pathsep.join(filter(None, (str(site), os.environ.get("PYTHONPATH"))))
-    )
+    install(site, "pool", "miai_pool", miai_pool=code)
+    environment = environment_with(site, COLUMNS="200")
     config = tmp_path / "games.toml"
     config.write_text(tournaments.config_text(*tournaments.RANDOMS[:2], tournament={"rounds": 1}))
     found = []
     for name in ("serial", "pool"):
-        run = ("run", config, "--out", tmp_path / name, "--executor", name, "--workers", 1)
-        tournaments.tournament(*run, env=environment)
+        words = ("run", config, "--out", tmp_path / name, "--executor", name, "--workers", 1)
+        tournaments.tournament(*words, env=environment)
         found.append(tournaments.games_of(tmp_path / name))
     assert len(found[0]) == 2
     assert found[0] == found[1]

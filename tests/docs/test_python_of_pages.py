@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import doctest
-import re
 import shutil
 from pathlib import Path
 
 import pytest
+from tests.docs.page_parts import ROOT, blocks, run_session
 
-ROOT = Path(__file__).parents[2]
+from miai.errors import ConfigError
+from miai_tournaments.api import run_tournament
+
 SLOW = ("docs/miniblind.md", "docs/python.md", "docs/rbc.md")
 PAGES = {
     "docs/belief-search.md": 2,
@@ -38,20 +40,14 @@ def test_the_python_of_a_page_runs(
     shutil.copytree(ROOT / "configs", tmp_path / "configs")
     monkeypatch.chdir(tmp_path)
     text = (ROOT / page).read_text("utf-8")
-    blocks = re.findall(r"```(?:python|pycon)\n(.*?)```", text, re.DOTALL)
-    assert len(blocks) == PAGES[page]
+    found = blocks(text, "(?:python|pycon)")
+    assert len(found) == PAGES[page]
     names: dict[str, object] = {}
-    for block in blocks:
+    for block in found:
         if ">>> " not in block:
             exec(compile(block, page, "exec"), names)
             continue
-        session = doctest.DocTestParser().get_doctest(block, names, page, None, 0)
-        output: list[str] = []
-        doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(
-            session, out=output.append, clear_globs=False
-        )
-        assert not output, "".join(output)
-        names |= session.globs
+        run_session(block, names, page)
 
 
 def test_sessions_of_the_testing_package_are_true() -> None:
@@ -60,3 +56,33 @@ def test_sessions_of_the_testing_package_are_true() -> None:
     results = doctest.testmod(miai.testing)
     assert results.attempted > 3
     assert results.failed == 0
+
+
+def test_a_run_is_continued_and_extended(tmp_path: Path) -> None:
+    lines: list[str] = []
+    config = {
+        "tournament": {"name": "match", "seed": 1, "rounds": 2},
+        "game": {"name": "tic_tac_toe"},
+        "players": [{"name": "a", "agent": "random"}, {"name": "b", "agent": "random"}],
+    }
+    first = run_tournament(config, tmp_path / "run", executor="serial", show=lines.append)
+    again = run_tournament(config, tmp_path / "run", executor="serial")
+    assert first.to_json() == again.to_json()
+    more = run_tournament(
+        config, tmp_path / "run", overrides=["tournament.rounds=4"], executor="serial"
+    )
+    assert more.standings.first_player.games == 2 * first.standings.first_player.games
+    assert config["tournament"] == {"name": "match", "seed": 1, "rounds": 2}
+
+
+def test_every_mistake_in_a_mapping_is_named_with_its_path(tmp_path: Path) -> None:
+    config = {
+        "tournament": {"name": "match", "rounds": 0},
+        "game": {"name": "tic_tac_toes"},
+        "players": [{"name": "a", "agent": "randon"}, {"name": "b", "agent": "random"}],
+    }
+    with pytest.raises(ConfigError) as caught:
+        run_tournament(config, tmp_path / "run")
+    for path in ("tournament.rounds", "game", "tic_tac_toe"):
+        assert path in str(caught.value)
+    assert not (tmp_path / "run").exists()

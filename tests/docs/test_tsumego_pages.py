@@ -14,15 +14,13 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
+from tests.docs.page_parts import ROOT, blocks, page
 from typer.testing import CliRunner
 
 from miai.cli.app import build_app
 from miai_go.rules.board import BLACK_STONE, WHITE_STONE
 from miai_go.tsumego.networks.array_nets import read_array_net
 from miai_go.tsumego.zones import find_zone
-
-ROOT = Path(__file__).parents[2]
-DOCS = ROOT / "docs"
 
 SHORT = (
     *("--set", "run.steps=4", "--set", "optimiser.batch=16", "--set", "optimiser.warm_steps=2"),
@@ -37,11 +35,9 @@ SMALL = {
 """What is added to a command, by its words, so that it takes seconds; the last option counts."""
 
 
-def commands(page: str) -> list[list[str]]:
+def commands(name: str) -> list[list[str]]:
     """Return the command lines of a page's blocks, without ``miai``."""
-    text = (DOCS / page).read_text(encoding="utf-8")
-    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    lines = [line.removeprefix("$ ") for _, block in blocks for line in block.splitlines()]
+    lines = [line.removeprefix("$ ") for line in "".join(blocks(page(name), r"\w*")).splitlines()]
     found = [shlex.split(line.partition("  #")[0]) for line in lines if line.startswith("miai ")]
     return [words[1:] for words in found if not any("..." in word for word in words)]
 
@@ -65,7 +61,7 @@ def test_problems_are_listed_made_and_solved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    asked, *others = commands("tsumego.md")
+    asked, *others = commands("tsumego")
     message = {" ".join(words[1:3]): tell(words) for words in others}
     assert {"tsumego list", "tsumego generate", "solve problems.sgf"} <= set(message)
     assert "critical" in message["solve problems.sgf"]
@@ -86,7 +82,7 @@ def test_positions_become_a_network_that_predicts(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "configs").symlink_to(ROOT / "configs")
     tell(["go", "tsumego", "generate", "--out", "position.sgf", "--count", "1"])
-    way = commands("tsumego-net.md")
+    way = commands("tsumego-net")
     assert [words[2] for words in way] == [
         *("data", "data", "train", "train", "eval", "quantize", "predict")
     ]
@@ -95,7 +91,7 @@ def test_positions_become_a_network_that_predicts(
         tell([str(made[-1]) if _is_weights(word) else word for word in words])
     assert Path("small.safetensors").stat().st_size > 0
     shown: dict[str, Any] = {}
-    (code,) = re.findall(r"```python\n(.*?)```", (DOCS / "tsumego-net.md").read_text(), re.DOTALL)
+    (code,) = blocks(page("tsumego-net"), "python")
     exec(code, shown)
     board = np.zeros((9, 9), np.int8)
     board[0, 4] = board[1, 4] = board[2, :5] = BLACK_STONE

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import doctest
 import io
-import os
 import re
 import shlex
 import shutil
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from tests.docs.page_parts import ENVIRONMENT, ROOT, blocks, page, run, section
 from tests.go.test_gtp import ENGINE
 from tests.tournaments.support import config_text, games_of, player, tournament
 from tests.warm_command import run_miai
@@ -26,29 +26,7 @@ from miai.environments import AecEnvironment
 from miai_tournaments.report.report import build_report
 from miai_tournaments.store.rows import GameRow
 
-ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-INSTALL = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
-ENVIRONMENT = {
-    **os.environ,
-    "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-}
-
-
-def run(command: str, folder: Path, **environment: str) -> str:
-    """Run a command of a page as its reader does, and return what it prints."""
-    words, env = shlex.split(command), {**ENVIRONMENT, **environment}
-    if words[0] == "miai":
-        done = run_miai(words[1:], cwd=folder, env=env, timeout=250)
-    else:
-        done = subprocess.run(
-            words, cwd=folder, env=env, capture_output=True, text=True, timeout=250
-        )
-    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-    assert "Traceback" not in done.stderr
-    return done.stdout
-
-
 # -- the demo --------------------------------------------------------------------------------------
 
 DEMO = f"miai tournament run {ROOT}/configs/quickstart.toml --out run"
@@ -250,8 +228,7 @@ def test_the_first_commands_run(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "configs", tmp_path / "configs")
     quick = tmp_path / "configs" / "compare-quick.toml"
     quick.write_text(re.sub(r"(?m)^roots = \d+", "roots = 1", quick.read_text(encoding="utf-8")))
-    blocks = re.findall(r"```sh\n(.*?)```", INSTALL.partition("## First commands")[2], re.DOTALL)
-    for command in "".join(blocks).splitlines():
+    for command in "".join(blocks(section(page("install"), "First commands"), "sh")).splitlines():
         if "tournament run" in command and "match-sprt" not in command:
             command = command.partition("  #")[0] + " --set tournament.rounds=1"
         if command.startswith("miai compare"):

@@ -7,19 +7,15 @@ installed into a folder of their own, and every command is run, in order.
 
 from __future__ import annotations
 
-import doctest
-import os
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
+from tests.docs.page_parts import ROOT, page, run, run_session
 from tests.tournaments.support import games_of
-from tests.warm_command import run_miai
 
-ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+PAGE = page("tutorial")
 CLASSICS = ROOT / "plugins" / "classics"
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL)
 
@@ -56,32 +52,18 @@ def test_its_sessions_are_true() -> None:
     sessions = [text for language, text in BLOCKS if language == "pycon"]
     assert len(sessions) == 6
     for text in sessions:
-        session = doctest.DocTestParser().get_doctest(text, names, "tutorial", None, 0)
-        printed: list[str] = []
-        runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-        runner.run(session, out=printed.append, clear_globs=False)
-        assert not printed, "".join(printed)
-        names |= session.globs
+        run_session(text, names, "tutorial")
 
 
-def run(command: str, folder: Path) -> str:
+def run_offline(command: str, folder: Path) -> str:
     """Run a command as the reader does; pip goes offline, and installs into a folder."""
     program, *words = shlex.split(command)
+    offline = ["--no-index", "--no-deps", "--no-build-isolation", "--target", "site"]
+    if program != "miai":
+        words = ["-m", program, *words, *(offline if program == "pip" else [])]
     # The page needs the plugin classics alone.
-    others = "go,miniblind,openspiel,rbc"
-    env = {**os.environ, "PYTHONPATH": str(folder / "site"), "MIAI_DISABLE_PLUGINS": others}
-    if program == "miai":
-        done = run_miai(words, cwd=folder, env=env, timeout=110)
-    else:
-        words += ["--no-index", "--no-deps", "--no-build-isolation", "--target", "site"] * (
-            program == "pip"
-        )
-        module = [sys.executable, "-m", program, *words]
-        done = subprocess.run(
-            module, cwd=folder, env=env, capture_output=True, text=True, timeout=110
-        )
-    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-    return done.stdout
+    env = {"PYTHONPATH": str(folder / "site"), "MIAI_DISABLE_PLUGINS": "go,miniblind,openspiel,rbc"}
+    return run([program if program == "miai" else sys.executable, *words], folder, **env)
 
 
 def test_its_commands_run_and_its_plugin_plays(tmp_path: Path) -> None:
@@ -92,11 +74,13 @@ def test_its_commands_run_and_its_plugin_plays(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text, encoding="utf-8")
     (tmp_path / "site").mkdir()
     more = {"miai tournament run phantom.toml --out phantom": " --executor serial"}  # is quicker
-    output = {command: run(command + more.get(command, ""), tmp_path) for command in commands()}
+    output = {
+        command: run_offline(command + more.get(command, ""), tmp_path) for command in commands()
+    }
     assert "tic_tac_toe: Three in a row" in output["miai list games"]
     assert "3 passed" in output["pytest -q test_sharp.py"]
     assert "sharp" in output["miai plugins check"]
     report = output["miai tournament report phantom"]
     assert report.index("1  sharp") < report.index("2  chance")
-    run("miai tournament run phantom.toml --out again --executor serial", tmp_path)
+    run_offline("miai tournament run phantom.toml --out again --executor serial", tmp_path)
     assert games_of(tmp_path / "again") == games_of(tmp_path / "phantom")

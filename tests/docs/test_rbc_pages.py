@@ -1,25 +1,43 @@
-"""The page on rbc-strong: its commands run, and a game is played as it was."""
+"""The pages on Reconnaissance Blind Chess: their commands run, and a game is played as it was."""
 
 from __future__ import annotations
 
-import re
-import shlex
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
-from tests.warm_command import run_miai
+from tests.docs.page_parts import ROOT, commands, page, rows, run, section
 
+from miai.plugins.loader import registry
 from miai.record_reader import read_record
+from miai_rbc.belief.scans import SCANS
 from miai_rbc.belief.weighted import load_model
 
-ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "rbc-strong.md").read_text(encoding="utf-8")
+
+@pytest.mark.slow
+def test_the_commands_run_and_draw_the_pictures(tmp_path: Path) -> None:
+    (tmp_path / "configs").symlink_to(ROOT / "configs")
+    for words in commands(page("rbc")):
+        # Whole games take a minute.
+        short = ["--set", "full_turn_limit=4"] * (words[:2] == ["play", "rbc"])
+        run(["miai", *words, *short], tmp_path)
+    for name in ("belief.svg", "told.svg"):
+        root = ElementTree.parse(tmp_path / name).getroot()
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
 
 
-def block(containing: str) -> list[list[str]]:
-    """Return the words of each command of a block, without the name of the program."""
-    (text,) = (b for b in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL) if containing in b)
-    return [shlex.split(command)[1:] for command in text.splitlines()]
+def test_its_tables_name_what_there_is() -> None:
+    scans, engines, named = (
+        rows(section(page("rbc"), heading)) for heading in ("Scans", "Engines", "Agents")
+    )
+    assert scans == set(SCANS)
+    assert engines == {"kernel", "stockfish"}
+    agents, others = (
+        {c.name for c in registry().components("agent", game=game, adapted=True)}
+        for game in ("rbc", "tic_tac_toe")
+    )
+    assert named <= agents
+    assert agents - named <= others
 
 
 GAME = """2 21 d6 b1c3; 4 267 d5 f1d3; 5 32 d5 e1g1; 8 1 - f3h2; 11 349 f7 c3b5; 12 27 e7 b5c7;
@@ -29,8 +47,7 @@ GAME = """2 21 d6 b1c3; 4 267 d5 f1d3; 5 32 d5 e1g1; 8 1 - f3h2; 11 349 f7 c3b5;
 @pytest.mark.slow
 def test_a_game_is_played_as_it_was(tmp_path: Path) -> None:
     play = "play rbc --white rbc-strong --white.evaluations 2000 --black rbc-seed --seed 6 --quiet"
-    done = run_miai([*play.split(), "--record", "game.jsonl"], cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    run(["miai", *play.split(), "--record", "game.jsonl"], tmp_path)
     record = read_record((tmp_path / "game.jsonl").read_text())
     own = [move for move in record.moves if move.actor == 0]
     for turn, boards, sense, text in (row.split() for row in GAME.split(";")):
@@ -48,14 +65,11 @@ def test_a_model_is_trained_and_measured(tmp_path: Path) -> None:
     games = tmp_path / "runs" / "rbc-opponent" / "records"
     games.mkdir(parents=True)
     play = ["play", "rbc", "--white", "attacker", "--black", "rbc-random", "--quiet", "--seed", "1"]
-    done = run_miai([*play, "--record", str(games / "game.reconchess")], cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    run(["miai", *play, "--record", str(games / "game.reconchess")], tmp_path)
     (games / "game.reconchess").rename(games / "game.json")
     plays = [*play[:3], "rbc-strong", "--white.weights.file", "opponent.safetensors", *play[4:]]
     plays += ["--white.evaluations", "30", "--set", "full_turn_limit=3"]
     said = ("of 2 players learned", "mean log-likelihood of the true board", "")
-    for words, text in zip([*block("train-opponent"), plays], said, strict=True):
-        done = run_miai(words, cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
-        assert text in done.stdout
+    for words, text in zip([*commands(page("rbc-strong")), plays], said, strict=True):
+        assert text in run(["miai", *words], tmp_path)
     assert load_model(tmp_path / "opponent.safetensors").names == ("attacker", "rbc-random")
