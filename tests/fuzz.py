@@ -419,6 +419,22 @@ tournament = {name = "small", rounds = 1, seed = 1}
 """
 
 
+GTP_RESPONSES = [b"= D4\n\n?3 illegal move\n\n", b"=1 a\nb\n\n\xff=2\n\xff\n# comment\n= x\n\n"]
+FEN = [
+    b"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+    b"r3k2r/8/8/3pP3/8/8/8/R3K2R w KQkq d6 3 40",
+    b"4k3/P6P/8/8/8/8/p6p/4K3 b - - 99 200",
+]
+PGN = [
+    b'[ECO "B00"]\n[Result "*"]\n\n1. e4 e5 2. Nf3 {a comment} (2. f4 exf4) Nc6 $1 *\n',
+    b'1. d4 d5 2. c4 e6 3. Nc3 Nf6 1/2-1/2\n\n[White "a"]\n\n1. e4 c5 ; rest\n2. Nf3! d6?! *\n',
+]
+UCI_ANSWERS = [
+    b"info depth 5 seldepth 7 multipv 1 score cp 31 nodes 100 nps 9 time 1 pv e2e4 e7e5",
+    b"info depth 9 multipv 2 score mate -3 lowerbound pv a2a3\ninfo string x\ninfo depth 1",
+]
+
+
 def seeds_sgf() -> Sequence[bytes]:
     """Return records with set-up, variations, comments, escapes and a charset."""
     return [
@@ -431,7 +447,7 @@ def seeds_sgf() -> Sequence[bytes]:
 
 def seeds_upload() -> Sequence[bytes]:
     """Return a file of each format, after the byte that chooses its suffix."""
-    files = (seeds_sgf(), seeds_pgn(), seeds_reconchess(), seeds_record())
+    files = (seeds_sgf(), PGN, seeds_reconchess(), seeds_record())
     return [bytes([place]) + seed for place, seeds in enumerate(files) for seed in seeds]
 
 
@@ -468,11 +484,6 @@ def seeds_gtp() -> Sequence[bytes]:
     ]
 
 
-def seeds_gtp_engine() -> Sequence[bytes]:
-    """Return responses, whole and in parts."""
-    return [b"= D4\n\n?3 illegal move\n\n", b"=1 a\nb\n\n\xff=2\n\xff\n# comment\n= x\n\n"]
-
-
 def seeds_safetensors() -> Sequence[bytes]:
     """Return small files with and without a header of miai."""
     import numpy as np
@@ -497,30 +508,13 @@ def seeds_safetensors() -> Sequence[bytes]:
     ]
 
 
-def seeds_fen() -> Sequence[bytes]:
-    """Return positions."""
-    return [
-        b"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
-        b"r3k2r/8/8/3pP3/8/8/8/R3K2R w KQkq d6 3 40",
-        b"4k3/P6P/8/8/8/8/p6p/4K3 b - - 99 200",
-    ]
-
-
 def seeds_epd() -> Sequence[bytes]:
     """Return files of positions."""
     line = b"rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq e6"
     return [
         b"# openings\n" + line + b' hmvc 0; fmvn 2; id "open"; bm Nf3;\n',
         line + b" 0 2\n",
-        *seeds_fen(),
-    ]
-
-
-def seeds_pgn() -> Sequence[bytes]:
-    """Return games with comments, variations and glyphs."""
-    return [
-        b'[ECO "B00"]\n[Result "*"]\n\n1. e4 e5 2. Nf3 {a comment} (2. f4 exf4) Nc6 $1 *\n',
-        b'1. d4 d5 2. c4 e6 3. Nc3 Nf6 1/2-1/2\n\n[White "a"]\n\n1. e4 c5 ; rest\n2. Nf3! d6?! *\n',
+        *FEN,
     ]
 
 
@@ -539,14 +533,6 @@ def seeds_reconchess() -> Sequence[bytes]:
     path = scratch_file(".history")
     game.get_game_history().save(str(path))
     return [path.read_bytes()]
-
-
-def seeds_uci() -> Sequence[bytes]:
-    """Return answers to ``go``."""
-    return [
-        b"info depth 5 seldepth 7 multipv 1 score cp 31 nodes 100 nps 9 time 1 pv e2e4 e7e5",
-        b"info depth 9 multipv 2 score mate -3 lowerbound pv a2a3\ninfo string x\ninfo depth 1",
-    ]
 
 
 def seeds_toml() -> Sequence[bytes]:
@@ -621,16 +607,16 @@ TARGETS: dict[str, Target] = {
         "inf|-1|\n|true|{}|dead",
         share=0.4,
     ),
-    "gtp-engine": Target(check_gtp_engine, seeds_gtp_engine, "=|?|\n\n|# ", share=5.0),
+    "gtp-engine": Target(check_gtp_engine, lambda: GTP_RESPONSES, "=|?|\n\n|# ", share=5.0),
     "safetensors": Target(
         check_safetensors,
         seeds_safetensors,
         "__metadata__|dtype|F32|I64|shape|data_offsets|miai|{|}|[|]",
     ),
-    "fen": Target(check_fen, seeds_fen, "/|8|KQkq| w | b |-|k|K", share=4.0),
+    "fen": Target(check_fen, lambda: FEN, "/|8|KQkq| w | b |-|k|K", share=4.0),
     "epd": Target(check_epd, seeds_epd, '/|8|KQkq| w |id |"|;|hmvc |#|bm '),
     "pgn": Target(
-        check_pgn, seeds_pgn, '1. |e4|Nf3|O-O|{|}|(|)|[FEN |"]|$1|--|*|1-0|\n\n', share=0.7
+        check_pgn, lambda: PGN, '1. |e4|Nf3|O-O|{|}|(|)|[FEN |"]|$1|--|*|1-0|\n\n', share=0.7
     ),
     "reconchess": Target(
         check_reconchess,
@@ -640,7 +626,7 @@ TARGETS: dict[str, Target] = {
     ),
     "uci": Target(
         check_uci,
-        seeds_uci,
+        lambda: UCI_ANSWERS,
         "info |score |cp |mate |pv |multipv |-|999999999999999999999999999999",
         share=5.0,
     ),

@@ -5,17 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.framework.histories import state_after
 from tests.framework.test_public import histories
-
-import miai
-
-GAME = miai.load_game("kuhn_poker")
 
 
 def test_every_history_is_that_of_openspiel() -> None:
     spiel: Any = pytest.importorskip("pyspiel")
     start = spiel.load_game("kuhn_poker").new_initial_state()
-    for state in histories(GAME.new_initial_state()):
+    for state in histories(state_after("kuhn_poker")):
         theirs = start.clone()
         for ply, action in enumerate(state.history()):
             theirs.apply_action(action - 2 if ply < 2 else action)  # their cards are 0 to 2

@@ -17,9 +17,8 @@ pytest.importorskip("torch")
 
 import torch
 from tests.child_imports import environment_with, install
-from tests.docs.page_parts import ROOT, commands, page, rows, section
+from tests.docs.page_parts import ROOT, commands, page, rows, run, section
 from tests.go_learning.go_data_games import random_moves, sgf_of
-from tests.warm_command import run_miai
 from typer.testing import CliRunner
 
 from miai.cli.app import build_app
@@ -225,8 +224,7 @@ def test_the_page_s_plugin_is_found_and_trained(
     environment = environment_with(site, OMP_NUM_THREADS="1")
     for words in commands(PLUGIN):
         steps = ["--set", "run.steps=4", "--set", "optimiser.batch=32"] if words[0] == "go" else []
-        done = run_miai([*words, *steps], cwd=folder, env=environment, timeout=110)
-        assert done.returncode == 0, done.stdout + done.stderr
+        run(["miai", *words, *steps], folder, **environment)
     header = WeightsHeader.read(
         folder / "runs/edges/checkpoints/step-000000004/weights.safetensors"
     )

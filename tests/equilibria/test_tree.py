@@ -145,10 +145,7 @@ ENDS = (End((1.0, -1.0)), End((-1.0, 1.0)))
             lambda: TreeGame(Choice(1, (End((1.0, -0.5)), *ENDS))),
             r"the returns 1 and -0.5 after the actions \[0\] do not sum to 0",
         ),
-        (
-            lambda: load("phantom_tic_tac_toe"),
-            r"about \d.\de\+09 .*limit is 57; nothing was",
-        ),
+        (lambda: load("phantom_tic_tac_toe"), r"about \d.\de\+09 .*limit is 57; nothing was"),
         (lambda: load("kuhn_poker"), "limit is 57; it was reached with 12 information sets"),
         (lambda: odd(Silent, 0, ENDS, ENDS), r"the same observations .* \[\] and \[0\]"),
         (lambda: odd(Silent, 1, ENDS, ENDS[:1]), r"the same observations .* \[0\] and \[1\]"),

@@ -43,7 +43,6 @@ SHORT = TimeControl(kind="per-move", seconds=0.3)
 READING = ClockReading(control=TimeControl())
 
 MakeSeat = Callable[..., AgentProcess]
-SharedSeats = Callable[..., AgentProcess]
 
 
 def own_limits(**limits: Any) -> ProcessLimits:
@@ -79,7 +78,7 @@ def play_fatal_game(
 
 
 @pytest.fixture(scope="module")
-def shared_seats(unruly: None) -> Iterator[SharedSeats]:
+def shared_seats(unruly: None) -> Iterator[MakeSeat]:
     """One `unruly` seat a moment of failure, for all tests: each follows another failure."""
     seats: dict[str, AgentProcess] = {}
     limits = own_limits(new_game_seconds=0.7, end_seconds=0.5)
@@ -119,7 +118,7 @@ FAILURES: list[tuple[str, Termination, str]] = [
 
 @pytest.mark.parametrize(("how", "reason", "detail"), FAILURES, ids=[f[0] for f in FAILURES])
 def test_a_failure_is_a_forfeit_and_the_next_game_works(
-    shared_seats: SharedSeats, tmp_path: Path, how: str, reason: Termination, detail: str
+    shared_seats: MakeSeat, tmp_path: Path, how: str, reason: Termination, detail: str
 ) -> None:
     record = play_fatal_game(shared_seats(), how, log_dir=tmp_path)
     assert (record.termination, record.loser) == (reason, 1), record.detail
@@ -158,7 +157,7 @@ def test_what_is_no_answer_is_refused(wrong: dict[str, Any]) -> None:
         _ = unpack_decision(right | wrong), unpack_cpu(right | wrong, limit=10.0)
 
 
-def test_a_hang_ends_at_the_deadline(shared_seats: SharedSeats) -> None:
+def test_a_hang_ends_at_the_deadline(shared_seats: MakeSeat) -> None:
     began = time.monotonic()
     record = play_fatal_game(shared_seats(), "hang_deaf", control=SHORT)
     assert record.termination is Termination.TIME
@@ -176,7 +175,7 @@ def test_a_hang_ends_at_the_deadline(shared_seats: SharedSeats) -> None:
     ],
 )
 def test_failures_at_other_moments(
-    shared_seats: SharedSeats, when: str, how: str, reason: Termination
+    shared_seats: MakeSeat, when: str, how: str, reason: Termination
 ) -> None:
     record = play_fatal_game(shared_seats(when), how)
     assert (record.termination, record.loser) == (reason, 1), record.detail
@@ -185,14 +184,14 @@ def test_failures_at_other_moments(
 
 
 def test_a_hang_after_the_end_does_not_touch_the_result(
-    shared_seats: SharedSeats, caplog: pytest.LogCaptureFixture
+    shared_seats: MakeSeat, caplog: pytest.LogCaptureFixture
 ) -> None:
     record = play_fatal_game(shared_seats("end"), "hang_in_c")
     assert record.termination is Termination.TERMINAL
     assert "after the game was over" in caplog.text
 
 
-def test_a_process_is_kept_between_games(shared_seats: SharedSeats) -> None:
+def test_a_process_is_kept_between_games(shared_seats: MakeSeat) -> None:
     seat = shared_seats()
     pids = set()
     for seed in range(5):
@@ -202,7 +201,7 @@ def test_a_process_is_kept_between_games(shared_seats: SharedSeats) -> None:
 
 
 @pytest.mark.slow
-def test_threads_left_behind_that_flood_are_noticed(shared_seats: SharedSeats) -> None:
+def test_threads_left_behind_that_flood_are_noticed(shared_seats: MakeSeat) -> None:
     seat = shared_seats()
     record = play_against(seat, seed=fatal("background"))
     pid, until = seat.pid, time.monotonic() + 20
@@ -267,7 +266,7 @@ def test_limits_must_be_positive() -> None:
 
 
 def test_memory_is_bounded_and_processors_are_few(
-    shared_seats: SharedSeats, make_seat: MakeSeat
+    shared_seats: MakeSeat, make_seat: MakeSeat
 ) -> None:
     seat = make_seat("unruly", settings={"limits": own_limits(memory=600, processors=1)})
     given = output(seat)["processors"]
@@ -309,7 +308,7 @@ def test_agents_do_not_share_processors_while_there_are_some(
 
 
 def test_each_process_has_a_temporary_folder_that_goes_with_it(
-    shared_seats: SharedSeats, make_seat: MakeSeat
+    shared_seats: MakeSeat, make_seat: MakeSeat
 ) -> None:
     one = shared_seats()
     with make_seat("unruly") as other:
@@ -384,7 +383,7 @@ def test_asking_without_a_process_is_a_crash() -> None:
 # -- output ---------------------------------------------------------------------------------------
 
 
-def test_each_game_has_its_own_log(shared_seats: SharedSeats, tmp_path: Path) -> None:
+def test_each_game_has_its_own_log(shared_seats: MakeSeat, tmp_path: Path) -> None:
     seat = shared_seats()
     for number in range(2):
         play_against(seat, seed=7, log_dir=tmp_path / str(number))
@@ -443,13 +442,13 @@ def test_the_environment_of_an_agent(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _environment({"threads": "many"}, "scratch")["NUMBA_NUM_THREADS"] == "1"
 
 
-def test_statistics_that_are_not_finite_become_texts(shared_seats: SharedSeats) -> None:
+def test_statistics_that_are_not_finite_become_texts(shared_seats: MakeSeat) -> None:
     record = play_against(shared_seats(), seed=fatal("nan_statistics"))
     assert record.moves[1].statistics == {"it": ["nan", "inf"]}
     assert read_record(record.to_json_lines()) == record
 
 
-def test_the_version_of_an_agent_is_its_plugin_s(shared_seats: SharedSeats) -> None:
+def test_the_version_of_an_agent_is_its_plugin_s(shared_seats: MakeSeat) -> None:
     shared_seats().start()
     assert shared_seats().version == "1.0"
 
@@ -499,7 +498,7 @@ def test_closing_does_not_wait_for_an_agent_that_does_not_close(
     assert seat.pid is None
 
 
-def test_descriptors_do_not_leak(shared_seats: SharedSeats) -> None:
+def test_descriptors_do_not_leak(shared_seats: MakeSeat) -> None:
     seat = shared_seats()
     play_against(seat, seed=7)
     before = psutil.Process().num_fds()
@@ -544,7 +543,7 @@ def test_a_killed_referee_leaves_no_orphan(tmp_path: Path, gone: Callable[..., b
     os.kill(stray, signal.SIGKILL)
 
 
-def test_an_interrupted_question_leaves_no_stale_answer(shared_seats: SharedSeats) -> None:
+def test_an_interrupted_question_leaves_no_stale_answer(shared_seats: MakeSeat) -> None:
     seat = shared_seats()
     seat.new_game(fatal("hang_deaf"), player=0, log=None)
     seat.observe(miai.Observation(0, legal_actions=(0,)))
@@ -562,7 +561,7 @@ def test_an_interrupted_question_leaves_no_stale_answer(shared_seats: SharedSeat
 
 
 def test_a_long_message_arrives_and_does_not_wait_for_a_deaf_agent(
-    shared_seats: SharedSeats,
+    shared_seats: MakeSeat,
 ) -> None:
     long = miai.Observation(0, data="x" * 3_000_000, legal_actions=(4,))
     seat = shared_seats()
@@ -581,7 +580,7 @@ def test_a_long_message_arrives_and_does_not_wait_for_a_deaf_agent(
 
 
 def test_a_message_beyond_the_limit_is_the_games_fault(
-    shared_seats: SharedSeats, monkeypatch: pytest.MonkeyPatch
+    shared_seats: MakeSeat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("miai.process.agent_process.MAX_REQUEST_BYTES", 100_000)
     seat = shared_seats()

@@ -22,8 +22,6 @@ from miai.playing.match import InProcessSeat, play, play_game
 from miai.process.agent_process import AgentProcess, Channel
 from miai.record import GameRecord, MoveRecord, Termination
 
-HIDDEN_GAMES = ["phantom_tic_tac_toe", "kuhn_poker"]
-
 
 class Spy(RandomAgent):
     """Keeps everything that it is ever handed."""
@@ -90,7 +88,7 @@ def leaks(game: Game, agents: list[Agent]) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("name", HIDDEN_GAMES)
+@pytest.mark.parametrize("name", ["phantom_tic_tac_toe", "kuhn_poker"])
 def test_no_path_leads_from_an_agent_to_the_hidden_state(name: str) -> None:
     game = miai.load_game(name)
     spies = [Spy(game), Spy(game)]

@@ -11,7 +11,7 @@ from tests.child_imports import find_in
 from tests.tournaments.support import PLUGIN
 
 import miai
-from miai.agent import Agent, Decision, RandomAgent
+from miai.agent import Decision, RandomAgent
 from miai.clock import ClockReading, TimeControl
 from miai.game import Game
 from miai.playing.match import InProcessSeat, play_game
@@ -66,8 +66,8 @@ def mischievous(
 
 def play(seat: AgentProcess, control: TimeControl, *, delay: float) -> GameRecord:
     loaded = miai.load_game("tic_tac_toe")
-    slow: Agent = Slow(loaded, delay)
-    return play_game(loaded, [seat, InProcessSeat(slow)], seed=3, time_control=control)
+    seats = [seat, InProcessSeat(Slow(loaded, delay))]
+    return play_game(loaded, seats, seed=3, time_control=control)
 
 
 def pondered(record: GameRecord) -> list[Any]:
@@ -93,10 +93,9 @@ def test_an_agent_thinks_while_its_opponent_does(thinker: AgentProcess) -> None:
 
 def test_an_agent_that_learnt_nothing_is_not_asked_again(seats: list[AgentProcess]) -> None:
     game = miai.load_game("mini_rbc")  # the opponent's move is heard of, and not its sense
-    slow: Agent = Slow(game, 0.01)
     control = TimeControl(kind="absolute", seconds=600.0, ponder=True)
     ours = mischievous(seats, "think", game="mini_rbc")
-    record = play_game(game, [ours, InProcessSeat(slow)], seed=3, time_control=control)
+    record = play_game(game, [ours, InProcessSeat(Slow(game, 0.01))], seed=3, time_control=control)
     assert record.termination is Termination.TERMINAL, record.detail
     counts = [len(notes) for notes in pondered(record)]
     assert counts[0] == 0

@@ -10,13 +10,8 @@ import miai
 from miai import Game, State
 from miai.api import game_names
 
-
-def hidden_games() -> list[str]:
-    """Return the names of all registered games that hide information."""
-    return [name for name in game_names() if not miai.load_game(name).info.perfect_information]
-
-
-HIDDEN = hidden_games()
+HIDDEN = [name for name in game_names() if not miai.load_game(name).info.perfect_information]
+"""All registered games that hide information."""
 SEATS = [(name, seat) for name in HIDDEN for seat in range(miai.load_game(name).num_players())]
 ALL_SEEING = {("mini_rbc", 1)}
 """Seats from which nothing is hidden."""

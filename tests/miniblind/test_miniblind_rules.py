@@ -10,7 +10,7 @@ import pytest
 from tests.framework.histories import state_after
 
 import miai
-from miai import Json, Observation, State
+from miai import Json, Observation
 from miai.beliefs.problem import Root
 from miai.testing import check_game
 from miai_miniblind.mini_rbc import MiniRbc, MiniRbcProblem, MiniRbcPublic
@@ -96,7 +96,8 @@ def test_a_slide_stops_at_what_it_meets() -> None:
 def test_a_game_of_mini_rbc_in_words() -> None:
     game = MiniRbc(miai.load_game("mini_rbc", size=4, window=2, decoy=True).parameters)  # type: ignore[arg-type]  # its own
     state = state_after(game, "@d4a3", "sense a3")
-    assert state.observation(0) == Observation(0, 0, 6, {"seen": ("da3",)}, legal(state))
+    legal = tuple(state.legal_actions())
+    assert state.observation(0) == Observation(0, 0, 6, {"seen": ("da3",)}, legal)
     assert state.observation(1) == Observation(1, 0, 6, {"seen": ("da3",)})
     assert str(state) == "...k\nd...\n....\nRK.."
     state = state_after(game, "@d4a3", "sense a3", "Ra4", "kd3")
@@ -109,10 +110,6 @@ def test_a_game_of_mini_rbc_in_words() -> None:
     assert state.returns() == (1.0, -1.0)
     shown: Json = {"ended": "d3", "captured": True, "result": "white wins"}
     assert state.observation(1) == Observation(1, 0, state.history()[-1], shown)
-
-
-def legal(state: State) -> tuple[int, ...]:
-    return tuple(state.legal_actions())
 
 
 def test_black_captures_what_is_not_protected() -> None:

@@ -10,14 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.belief_search.random_problems import value_by_definition
-from tests.miniblind.twins import (
-    TWINS,
-    Twin,
-    random_public,
-    transitions,
-    value_by_game,
-    worlds_of,
-)
+from tests.miniblind.twins import TWINS, Twin, random_public, transitions, value_by_game, worlds_of
 
 from miai_miniblind.mini_rbc import MiniRbcState
 from miai_miniblind.roots import RootProver

@@ -95,7 +95,8 @@ def test_a_game_goes_as_in_openspiel(name: str) -> None:
     if state.is_terminal():
         assert state.returns() == tuple(twin.returns())
     chance = game.chance_offset
-    history = [action - chance * (actor < 0) for action, actor in played(state)]
+    moves = zip(state.history(), state.actors(), strict=True)
+    history = [action - chance * (actor < 0) for action, actor in moves]
     assert history == twin.history()
 
 
@@ -103,10 +104,6 @@ def test_chance_has_the_probabilities_of_the_rules() -> None:
     """In 2048 a new tile is a two nine times in ten, on each free cell alike."""
     chances = sorted(chance for _, chance in load("2048").new_initial_state().chance_outcomes())
     assert chances == pytest.approx([0.1 / 16] * 16 + [0.9 / 16] * 16)
-
-
-def played(state: Any) -> list[tuple[int, int]]:
-    return list(zip(state.history(), state.actors(), strict=True))
 
 
 @pytest.fixture(scope="module")

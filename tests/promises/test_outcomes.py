@@ -29,12 +29,7 @@ from tests.warm_command import TalkingMiai, call_miai, run_miai
 import miai
 from miai import Decision, Game
 from miai.clock import TimeControl
-from miai.errors import (
-    GameFailedError,
-    IllegalActionError,
-    PluginError,
-    RecordError,
-)
+from miai.errors import GameFailedError, IllegalActionError, PluginError, RecordError
 from miai.playing.adjudication import Panel
 from miai.playing.match import play, play_game
 from miai.playing.replay import replay
