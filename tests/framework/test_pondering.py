@@ -14,7 +14,7 @@ import miai
 from miai.agent import Decision, RandomAgent
 from miai.clock import ClockReading, TimeControl
 from miai.game import Game
-from miai.playing.match import InProcessSeat, play_game
+from miai.playing.match import InProcessSeat, Seat, play_game
 from miai.process.agent_process import AgentProcess
 from miai.process.sandbox import Isolation, ProcessLimits
 from miai.record import GameRecord, Termination
@@ -66,7 +66,7 @@ def mischievous(
 
 def play(seat: AgentProcess, control: TimeControl, *, delay: float) -> GameRecord:
     loaded = miai.load_game("tic_tac_toe")
-    seats = [seat, InProcessSeat(Slow(loaded, delay))]
+    seats: list[Seat] = [seat, InProcessSeat(Slow(loaded, delay))]
     return play_game(loaded, seats, seed=3, time_control=control)
 
 
