@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.tournaments.support import environment
+from tests.tournaments.support import RANDOMS, config_text, environment, run_serially
 from tests.web.conftest import chromium as chromium
 
 
@@ -27,3 +27,12 @@ def flag(tmp_path: Path) -> Path:
     path = tmp_path / "flag"
     path.touch()
     return path
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a finished run, which is beside its config."""
+    folder = tmp_path_factory.mktemp("finished")
+    (folder / "x.toml").write_text(config_text(*RANDOMS, tournament={"rounds": 1}))
+    run_serially(folder / "x.toml", folder / "out")
+    return folder / "out"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,6 +19,10 @@ from tests.whole_texts import table_of
 
 from miai.record import VerdictRecord
 from miai.record_reader import read_record
+from miai_tournaments.config.load import Tournament, load_tournament
+from miai_tournaments.report.live import Reporter
+from miai_tournaments.running.tournament_run import RunEnding, RunOptions, play_tournament
+from miai_tournaments.store.folder import FILE_NAME
 from miai_tournaments.store.rows import GameResult, GameRow, PlayerRow, RunInfo, ScheduledGame
 from miai_tournaments.store.store import Store
 
@@ -67,6 +73,13 @@ def config_with(tables: str) -> str:
     head = {"name": "test", "seed": 3, **rounds, **given.pop("tournament", {})}
     game = {"name": "tic_tac_toe"}
     return _lines({"tournament": head, "game": game, "players": players, **given})
+
+
+def load(folder: Path, text: str, *settings: str) -> Tournament:
+    """Return the tournament of a config file with this text."""
+    path = folder / "x.toml"
+    path.write_text(text)
+    return load_tournament(path, settings)
 
 
 def player(name: str, agent: str = "random", **parameters: object) -> Table:
@@ -127,6 +140,13 @@ def run_serially(config: Path, out: Path, *words: str) -> None:
     tournament("run", config, "--out", out, *how, *words)
 
 
+def play(made: Tournament, folder: Path, **options: Any) -> None:
+    """Play a tournament to its end, its runner in this process; so are workers by default."""
+    usual: dict[str, Any] = {"make_reporter": lambda _: Reporter(), "executor": "serial"}
+    ending = play_tournament(made, folder, RunOptions(**(usual | options)))
+    assert ending == RunEnding("complete")
+
+
 @contextmanager
 def running(
     config: Path, out: Path, env: Mapping[str, str], *words: object
@@ -170,6 +190,21 @@ def store_of(
     done = [row for row in games if row.status == "done"]
     store.finish((row.game_id, part(row, GameResult), "{}\n") for row in done)
     return store
+
+
+def change(folder: Path, statement: str, *values: object) -> None:
+    """Change a store as another program would."""
+    with closing(sqlite3.connect(folder / FILE_NAME)) as connection, connection:
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        connection.execute(statement, values)
+
+
+def wait_until(condition: Callable[[], object], *, seconds: float = 60) -> None:
+    """Wait for a condition."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, f"it took longer than {seconds} s"
+        time.sleep(0.1)
 
 
 def games_of(folder: Path) -> dict[str, tuple[Any, ...]]:

@@ -8,21 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.tournaments.support import RANDOMS, config_text, config_with, player, store_of
+from tests.tournaments.support import RANDOMS, config_text, config_with, load, player, store_of
 from tests.whole_texts import assert_expected, assert_transcript, refusal
 
 from miai.errors import ConfigError, ParameterError
 from miai_tournaments.config.extension import refuse_other_config, resolve
-from miai_tournaments.config.load import Tournament, load_tournament
+from miai_tournaments.config.load import load_tournament
 from miai_tournaments.config.mistakes import Mistakes
 from miai_tournaments.config.schema import MOVE_DEADLINE
 from miai_tournaments.store.rows import RunInfo
-
-
-def load(folder: Path, text: str, *settings: str) -> Tournament:
-    path = folder / "x.toml"
-    path.write_text(text)
-    return load_tournament(path, settings)
 
 
 def test_a_config_is_read_with_its_defaults(tmp_path: Path) -> None:
@@ -49,7 +43,6 @@ def test_parameters_may_stand_in_a_table_of_their_own(tmp_path: Path) -> None:
     assert t.players[1].given == {"simulations": 7}
 
 
-GO = {"name": "go", "board_size": 5}
 CLOCK = {"kind": "fischer", "seconds": 60, "increment": 1}
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import gc
 import shutil
-import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.tournaments.support import RANDOMS, config_text, refused, run_serially
+from tests.tournaments.support import change, refused
 from tests.whole_texts import assert_expected
 
 from miai.errors import MiaiError, StoreError
@@ -33,15 +31,10 @@ RUBBISH = (
 REMEDY = "; restore the file from a copy, or begin a new run in another folder"
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Provide the folder of a finished run, which is beside its config."""
-    folder = tmp_path_factory.mktemp("finished")
-    config = folder / "x.toml"
-    config.write_text(config_text(*RANDOMS, tournament={"rounds": 1}))
-    run_serially(config, folder / "out")
+@pytest.fixture(scope="module", autouse=True)
+def frozen(finished: Path) -> Iterator[None]:
     gc.freeze()  # thousands of collections would look through all that is imported
-    yield folder / "out"
+    yield
     gc.unfreeze()
 
 
@@ -67,13 +60,6 @@ def _columns() -> Iterator[tuple[str, str, str]]:
         yield "games", column, "rowid = 3"
     for column in ("game_id", "record"):
         yield "records", column, "rowid = 3"
-
-
-def change(folder: Path, statement: str, *values: object) -> None:
-    """Change a store as another program would."""
-    with closing(sqlite3.connect(folder / FILE_NAME)) as connection, connection:
-        connection.execute("PRAGMA ignore_check_constraints = ON")
-        connection.execute(statement, values)
 
 
 def _status(finished: Path, folder: Path) -> None:

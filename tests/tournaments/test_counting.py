@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable
-from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,12 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.tournaments.support import change
 
 from miai.errors import StoreError
 from miai.record import Termination
 from miai_tournaments.report import standings as module
 from miai_tournaments.report.standings import Standings, count_games, count_store
-from miai_tournaments.store.folder import FILE_NAME
 from miai_tournaments.store.rows import GameResult, PlayerRow, RunInfo, ScheduledGame
 from miai_tournaments.store.store import Store
 
@@ -122,7 +120,6 @@ def test_odd_values_are_reported_by_row(column: str, value: str, tmp_path: Path)
         cpu_seconds=(0.1, None),
     )
     stored(tmp_path / "x", [(("ann", "bob"), result)] * 3).close()
-    with closing(sqlite3.connect(tmp_path / "x" / FILE_NAME)) as raw, raw:
-        raw.execute(f"UPDATE games SET {column} = ? WHERE game_id = 'g1'", (value,))
+    change(tmp_path / "x", f"UPDATE games SET {column} = ? WHERE game_id = 'g1'", value)
     with Store.read(tmp_path / "x") as store, pytest.raises(StoreError, match="row 'g1'"):
         count_store(store)

@@ -17,13 +17,12 @@ from types import SimpleNamespace
 import psutil
 import pytest
 from tests.tournaments.support import (
-    RANDOMS,
+    change,
     command,
     config_text,
     environment,
     player,
     refused,
-    run_serially,
     running,
 )
 from tests.tournaments.test_executors import ProcessExecutor, processes
@@ -38,15 +37,6 @@ from miai_tournaments.store.store import Store
 from miai_tournaments.workers.jobs import GameJob
 
 SLOW = player("slow", "mischief", delay=0.2)
-LONG = {"rounds": 200}
-
-
-@pytest.fixture
-def config(tmp_path: Path) -> Path:
-    """A config of a run that lasts longer than any test."""
-    path = tmp_path / "x.toml"
-    path.write_text(config_text(SLOW, player("ann"), tournament=LONG))
-    return path
 
 
 # A referee that stands still
@@ -181,22 +171,6 @@ def test_a_disk_that_fills_while_a_store_is_made_does_not_ask_to_resume(tmp_path
     assert not (tmp_path / FILE_NAME).exists()
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("finished")
-    (folder / "x.toml").write_text(config_text(*RANDOMS, tournament={"rounds": 1}))
-    run_serially(folder / "x.toml", folder / "out")
-    return folder / "out"
-
-
-def change(finished: Path, folder: Path, statement: str, *values: object) -> Path:
-    shutil.copytree(finished, folder)
-    with closing(sqlite3.connect(folder / FILE_NAME)) as connection:
-        assert connection.execute(statement, values).rowcount == 1
-        connection.commit()
-    return folder
-
-
 def test_a_flipped_bit_in_a_record_is_reported_with_its_game(
     finished: Path, tmp_path: Path
 ) -> None:
@@ -204,8 +178,8 @@ def test_a_flipped_bit_in_a_record_is_reported_with_its_game(
         record = store.record("ann~bob~0001a")
     flipped = record.replace('"action":4', '"action":5', 1).replace('"action": 4', '"action": 5', 1)
     assert flipped != record
-    statement = "UPDATE records SET record = ? WHERE game_id = 'ann~bob~0001a'"
-    folder = change(finished, tmp_path / "run", statement, flipped)
+    folder = shutil.copytree(finished, tmp_path / "run")
+    change(folder, "UPDATE records SET record = ? WHERE game_id = 'ann~bob~0001a'", flipped)
     with Store.read(folder) as store:
         with pytest.raises(StoreError, match="table records, row 'ann~bob~0001a': was damaged"):
             store.record("ann~bob~0001a")

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.tournaments.support import games_of, refused, tournament
+from tests.tournaments.support import games_of, play, refused, tournament
 
 from miai_tournaments.config.load import load_tournament
 from miai_tournaments.report.live import Reporter
 from miai_tournaments.report.report import build_report
 from miai_tournaments.report.report_files import report_page
-from miai_tournaments.running.tournament_run import RunEnding, RunOptions, play_tournament
 from miai_tournaments.store.folder import FILE_NAME
 from miai_tournaments.store.store import Store
 
@@ -50,7 +49,7 @@ def config(folder: Path, format_: str, players: int) -> Path:
     return path
 
 
-def run(path: Path, folder: Path, *, executor: str = "serial", workers: int = 1) -> list[str]:
+def run(path: Path, folder: Path, **options: Any) -> list[str]:
     """Run a tournament to its end in this process; return the lines it would show."""
     said: list[str] = []
 
@@ -58,11 +57,10 @@ def run(path: Path, folder: Path, *, executor: str = "serial", workers: int = 1)
         def note(self, text: str) -> None:
             said.append(text)
 
-    options = RunOptions(
-        make_reporter=lambda _: Lines(), executor=executor, workers=workers, say=said.append
+    reporter = Lines()
+    play(
+        load_tournament(path), folder, make_reporter=lambda _: reporter, say=said.append, **options
     )
-    ending = play_tournament(load_tournament(path), folder, options)
-    assert ending == RunEnding("complete")
     return said
 
 

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.tournaments.support import change
 from tests.tournaments.test_store import GAMES, INFO, PLAYERS, RESULT
 
 from miai.errors import StoreError
 from miai_tournaments.report.report import build_report
-from miai_tournaments.store.folder import FILE_NAME
 from miai_tournaments.store.store import Store
-
-
-def changed(folder: Path, *statements: str) -> None:
-    with closing(sqlite3.connect(folder / FILE_NAME)) as connection:
-        for statement in statements:
-            connection.execute(statement)
-        connection.commit()
 
 
 def with_two_played(folder: Path) -> None:
@@ -29,7 +20,7 @@ def with_two_played(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "row"),
+    ("setting", "row"),
     [
         ("surplus = 1 WHERE game_id = 'a~b~0001a'", "a~b~0001a"),
         ("status = 'void' WHERE game_id = 'a~b~0001a'", "a~b~0001a"),
@@ -46,10 +37,10 @@ def with_two_played(folder: Path) -> None:
     ],
 )
 def test_a_game_whose_row_was_changed_does_not_fall_out_of_the_results(
-    tmp_path: Path, change: str, row: str
+    tmp_path: Path, setting: str, row: str
 ) -> None:
     with_two_played(tmp_path)
-    changed(tmp_path, f"UPDATE games SET {change}")
+    change(tmp_path, f"UPDATE games SET {setting}")
     with Store.read(tmp_path) as store:
         for reading in (store.results, lambda: list(store.cells(["returns"]))):
             with pytest.raises(StoreError, match=f"row '{row}': was damaged or changed"):
@@ -58,7 +49,7 @@ def test_a_game_whose_row_was_changed_does_not_fall_out_of_the_results(
 
 def test_a_record_without_its_checksum_is_refused(tmp_path: Path) -> None:
     with_two_played(tmp_path)
-    changed(tmp_path, "UPDATE records SET checksum = NULL")
+    change(tmp_path, "UPDATE records SET checksum = NULL")
     with (
         Store.read(tmp_path) as store,
         pytest.raises(StoreError, match=r"'a~b~0001a': was damaged .*its checksum is missing"),
@@ -69,7 +60,7 @@ def test_a_record_without_its_checksum_is_refused(tmp_path: Path) -> None:
 def test_a_damaged_game_does_not_become_surplus_with_a_new_checksum(tmp_path: Path) -> None:
     with Store.create(tmp_path, INFO, PLAYERS, GAMES) as store:
         store.finish([(GAMES[0].game_id, RESULT, "r")])
-        changed(tmp_path, "UPDATE games SET moves = 77 WHERE game_id = 'a~b~0001a'")
+        change(tmp_path, "UPDATE games SET moves = 77 WHERE game_id = 'a~b~0001a'")
         with pytest.raises(StoreError, match="'a~b~0001a': was damaged or changed"):
             store.schedule(surplus=[GAMES[0].game_id])
 

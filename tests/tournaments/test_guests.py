@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.tournaments.support import RANDOMS, config_text, games_of, player
+from tests.tournaments.support import RANDOMS, change, config_text, games_of, player
 
 from miai.errors import ConfigError, StoreError
 from miai.process.sandbox import sandbox_hindrance
@@ -82,9 +82,7 @@ class Run:
         )
 
     def change(self, statement: str) -> None:
-        """Change the store as another program would."""
-        with closing(sqlite3.connect(self.folder / FILE_NAME)) as connection, connection:
-            connection.execute(statement)
+        change(self.folder, statement)
 
 
 @pytest.fixture(scope="module")
@@ -118,13 +116,13 @@ def test_a_run_goes_no_further_with_a_changed_file(tmp_path: Path) -> None:
     run = Run(tmp_path, *RANDOMS[:1], OWN, limits={"isolation": "process"})
     left = run.folder / "logs" / ".running-1" / "own.log"
 
-    def change() -> None:
+    def spoil() -> None:
         left.parent.mkdir(parents=True, exist_ok=True)
         left.touch()
         run.file.write_text(AGENT + "# weaker\n")
 
     with pytest.raises(StoreError, match=r": own.py changed"):
-        run.play("rounds=20", after=change)
+        run.play("rounds=20", after=spoil)
     assert not left.parent.exists()
     played = read_status(run.folder).counts["done"]
     assert 0 < played < 40
@@ -173,8 +171,8 @@ def test_named_files_are_found_and_looked_at(
         "net/": (tmp_path / "net/2").touch,
         "bots/w.bin": (tmp_path / "bots/w.bin").unlink,
     }
-    for name, change in changes.items():
-        change()
+    for name, spoil in changes.items():
+        spoil()
         with pytest.raises(StoreError, match=rf": {name} changed since"):
             look(facts)
         facts = look({}).facts

@@ -15,8 +15,6 @@ from miai_tournaments.report.report import build_report
 from miai_tournaments.report.standings import count_games, count_store
 from miai_tournaments.store.rows import GameRow, PlayerRow
 
-POINTS = {1: 1.0, 0: 0.5, -1: 0.0}
-
 
 def match_games(
     results: list[tuple[int, int]], players: tuple[str, str] = ("new", "base")

@@ -12,14 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import typer
-from tests.tournaments.support import RANDOMS, config_text, player
+from tests.tournaments.support import RANDOMS, Table, config_text, load, play, player
 from tests.whole_texts import assert_expected
 from typer.testing import CliRunner
 
 from miai.errors import ConfigError, MiaiError, StoreError
 from miai.plugins.versions import component_version
 from miai_tournaments.commands.rate import RateList, rate, rate_runs
-from miai_tournaments.config.load import load_tournament
 from miai_tournaments.ratings.pair_results import PairResults, ScoredGame
 from miai_tournaments.ratings.ratings import fit_ratings, fit_results
 from miai_tournaments.report.joint_ratings import (
@@ -30,9 +29,7 @@ from miai_tournaments.report.joint_ratings import (
     label,
     read_run,
 )
-from miai_tournaments.report.live import Reporter
 from miai_tournaments.report.printing import to_text
-from miai_tournaments.running.tournament_run import RunOptions, play_tournament
 
 
 def agent(name: str, version: str = "miai 1.0", **parameters: object) -> Identity:
@@ -153,22 +150,17 @@ def test_labels_are_all_different_and_bounded() -> None:
 # -- stores and the command -------------------------------------------------------------------
 
 
-def play(folder: Path, *players: object, seed: int = 3, size: int = 3) -> Path:
+def played(folder: Path, *players: Table, seed: int = 3) -> Path:
     """Play a small tournament into a folder."""
-    path = folder.with_suffix(".toml")
-    head = {"seed": seed, "rounds": 2, "name": folder.name}
-    game = {"name": "tic_tac_toe"} if size == 3 else {"name": "go", "board_size": size}
-    path.write_text(config_text(*players, tournament=head, game=game))  # type: ignore[arg-type]
-    options = RunOptions(make_reporter=lambda _: Reporter(), executor="serial")
-    tournament = load_tournament(path, ["limits.isolation=none"])
-    assert play_tournament(tournament, folder, options).kind == "complete"
+    text = config_text(*players, tournament={"seed": seed, "name": folder.name})
+    play(load(folder.parent, text, "limits.isolation=none"), folder)
     return folder
 
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     base = tmp_path_factory.mktemp("rate")
-    return [play(base / "one", *RANDOMS), play(base / "two", RANDOMS[0], player("dan"), seed=4)]
+    return [played(base / "one", *RANDOMS), played(base / "two", RANDOMS[0], player("dan"), seed=4)]
 
 
 def invoke(*words: object) -> tuple[int, str, str]:
@@ -191,15 +183,13 @@ def test_a_store_is_read_with_its_agents_versions(folders: list[Path]) -> None:
 
 
 def test_games_with_parameters_of_their_own_are_left_out(tmp_path: Path) -> None:
-    path = tmp_path / "x.toml"
     pairings = (
         '[format]\nname = "pairings"\n[[format.pairings]]\nfirst = "ann"\nsecond = "bob"\n'
         '[[format.pairings]]\nfirst = "bob"\nsecond = "ann"\nsettings = {goal = 9}\n'
     )
     pig, limits = {"name": "pig", "players": 2}, {"isolation": "none"}
-    path.write_text(config_text(*RANDOMS[:2], game=pig, limits=limits) + pairings)
-    options = RunOptions(make_reporter=lambda _: Reporter(), executor="serial")
-    play_tournament(load_tournament(path), tmp_path / "run", options)
+    text = config_text(*RANDOMS[:2], game=pig, limits=limits) + pairings
+    play(load(tmp_path, text), tmp_path / "run")
     found = read_run(tmp_path / "run")
     assert found.games == found.left_out == 4
     (warning,) = join_runs([found]).warnings
@@ -250,7 +240,7 @@ def test_folders_that_cannot_be_joined_are_refused(folders: list[Path], tmp_path
         rate_runs([folders[0], folders[0] / "." / ".." / folders[0].name])
     with pytest.raises(StoreError):
         rate_runs([tmp_path / "nowhere"])
-    lone = play(tmp_path / "lone", player("eve"), player("fay"), seed=9)
+    lone = played(tmp_path / "lone", player("eve"), player("fay"), seed=9)
     with pytest.raises(ConfigError, match="no games link") as refusal:
         rate_runs([folders[0], lone])
     assert "--unlinked" in str(refusal.value)

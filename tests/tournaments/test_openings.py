@@ -12,7 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.tournaments.support import CONFIGS, RANDOMS, config_text, player, refused, tournament
+from tests.tournaments.support import (
+    CONFIGS,
+    RANDOMS,
+    config_text,
+    config_with,
+    load,
+    play,
+    player,
+    refused,
+    tournament,
+)
 
 import miai
 from miai.errors import ConfigError, MiaiError, StoreError
@@ -22,7 +32,7 @@ from miai.record_reader import read_record
 from miai.search.evaluators import Appraisal, Appraiser
 from miai_tournaments.commands import opening_book as book_command
 from miai_tournaments.config.balance import Balance
-from miai_tournaments.config.load import Tournament, load_tournament
+from miai_tournaments.config.load import Tournament
 from miai_tournaments.config.opening_source import Openings, plain_lines
 from miai_tournaments.config.schema import TournamentConfig
 from miai_tournaments.report.details import build_details, game_of
@@ -45,12 +55,6 @@ GO = {"name": "go", "board_size": 5, "komi": 3.5}
 ROOKS = "4k2r/8/8/8/8/8/8/4K2R w Kk - 0 1"
 PAWNS = "4k3/4p3/8/8/8/8/4P3/4K3 b - - 0 1"
 EPD = f'{ROOKS[:-4]} id "rooks";\n{PAWNS}\n'
-
-
-def load(folder: Path, text: str, *settings: str) -> Tournament:
-    path = folder / "x.toml"
-    path.write_text(text)
-    return load_tournament(path, settings)
 
 
 def openings(balance: dict[str, object] | None = None, **values: object) -> dict[str, Any]:
@@ -172,23 +176,13 @@ def test_openings_of_go_are_near_to_equal(balance: dict[str, Any], tmp_path: Pat
 
 @pytest.mark.slow
 def test_a_run_has_the_same_openings_with_two_workers_and_when_it_goes_on(tmp_path: Path) -> None:
-    swiss = {"name": "swiss", "rounds": 3}
-    head = {"name": "test", "seed": 3}
-    balance = {"evaluator": "random-rollout", "rollouts": 4, "within": 0.3}
-    text = "\n".join(
-        f"[{table}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items())
-        for table, values in dict[str, dict[str, object]](
-            {
-                "tournament": head,
-                "format": swiss,
-                "game": {"name": "tic_tac_toe"},
-                "openings": {"random_plies": 2},
-                "openings.balance": balance,
-            }
-        ).items()
-    ) + "".join(f'[[players]]\nname = "{name}"\nagent = "random"\n' for name in "abcd")
-    t = load(tmp_path, text)
-    folder, found = tmp_path / "out", []
+    balance = 'balance = {evaluator = "random-rollout", rollouts = 4, within = 0.3}'
+    tables = (
+        'format = {name = "swiss", rounds = 3}; players = ["a", "b", "c", "d"]; '
+        f"openings = {{random_plies = 2, {balance}}}"
+    )
+    t = load(tmp_path, config_with(tables))
+    found = []
     for executor, workers in (("serial", 1), ("processes", 2)):
         play(t, tmp_path / executor, executor=executor, workers=workers)
         with Store.read(tmp_path / executor) as store:
@@ -216,11 +210,6 @@ def found_scores(found: dict[str, Any]) -> dict[str, Sequence[float]]:
 
 def never() -> None:
     raise AssertionError("an opening was valued")
-
-
-def play(t: Tournament, folder: Path, *, executor: str = "serial", workers: int = 1) -> None:
-    options = RunOptions(make_reporter=lambda _: Reporter(), executor=executor, workers=workers)
-    assert play_tournament(t, folder, options) == RunEnding("complete")
 
 
 @pytest.mark.parametrize(

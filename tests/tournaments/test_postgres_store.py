@@ -22,14 +22,13 @@ from tests.tournaments.support import (
     config_text,
     environment,
     games_of,
+    play,
     player,
     tournament,
 )
 
 from miai.errors import MiaiError, ParameterError, StoreError
 from miai_tournaments.config.load import load_tournament
-from miai_tournaments.report.live import Reporter
-from miai_tournaments.running.tournament_run import RunEnding, RunOptions, play_tournament
 from miai_tournaments.store import postgres
 from miai_tournaments.store import store as store_module
 from miai_tournaments.store.folder import ADDRESS_FILE, DRAFT_FILE
@@ -157,13 +156,13 @@ def test_a_driver_killed_at_start_leaves_a_known_run(
             where, "keep_draft" if made else "create_tables", Mock(side_effect=KeyboardInterrupt)
         )
         with pytest.raises(KeyboardInterrupt):
-            play(config, folder, server.url)
+            play(load_tournament(config), folder, store=server.url)
     drafted = address_in(folder, DRAFT_FILE)
     if made:
-        play(config, folder, None)
+        play(load_tournament(config), folder)
         assert address_in(folder) == drafted
     else:
-        play(config, folder, server.url)
+        play(load_tournament(config), folder, store=server.url)
         assert address_in(folder) != drafted
     assert not (folder / DRAFT_FILE).exists()
     assert len(games_of(folder)) == GAMES
@@ -172,11 +171,6 @@ def test_a_driver_killed_at_start_leaves_a_known_run(
 def address_in(folder: Path, name: str = ADDRESS_FILE) -> dict[str, str]:
     address: dict[str, str] = json.loads((folder / name).read_text())
     return address
-
-
-def play(config: Path, folder: Path, url: str | None) -> None:
-    options = RunOptions(make_reporter=lambda _: Reporter(), executor="serial", store=url)
-    assert play_tournament(load_tournament(config), folder, options) == RunEnding("complete")
 
 
 def test_a_server_crash_leaves_whole_transactions(

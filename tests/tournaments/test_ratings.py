@@ -17,6 +17,7 @@ from miai.errors import ConfigError
 from miai_tournaments.ratings.bootstrap import BlockGame, Bootstrap, bootstrap_ratings
 from miai_tournaments.ratings.model import Posterior, maximise
 from miai_tournaments.ratings.pair_results import PairResults
+from miai_tournaments.ratings.performance import OpeningScore, measure_performance, wilson_interval
 from miai_tournaments.ratings.ratings import ELO, Ratings, fit_ratings
 
 Row = tuple[int, int, float, float]
@@ -147,6 +148,25 @@ def test_colour_swapped_games_separate_strength_and_advantage(
     gap, advantage = ratings.difference("a", "b"), ratings.first_player_advantage
     assert gap.value == pytest.approx((as_first + as_second) / 2, abs=slack)
     assert advantage.value == pytest.approx((as_first - as_second) / 2, abs=slack)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_without_draws_and_advantage_it_is_choix_s_bradley_and_terry(seed: int) -> None:
+    choix = pytest.importorskip("choix")
+    rng = np.random.default_rng(seed)
+    truth = League(elo=tuple(float(e) for e in rng.normal(0, 200, 6)))
+    results = truth.play(rng, 25)
+    won = [
+        (int(a), int(b))
+        for first, second, games, points in zip(
+            results.first, results.second, results.games, results.points, strict=True
+        )
+        for a, b, times in ((first, second, points), (second, first, games - points))
+        for _ in range(round(times))
+    ]
+    theirs = np.asarray(choix.ilsr_pairwise(6, won)) * ELO
+    ours = fit_ratings(results, prior_games=1e-3, first_player_advantage=False)
+    np.testing.assert_allclose(ours.elo, theirs - theirs.mean(), atol=0.2)
 
 
 # -- statistics -------------------------------------------------------------------------------
@@ -553,3 +573,58 @@ def test_bootstrap_of_nothing() -> None:
 def test_bootstrap_refuses_a_number_of_replicates(replicates: int) -> None:
     with pytest.raises(ConfigError, match="replicates"):
         bootstrap_ratings([("1", ("a", "b"), (1.0, 0.0))], replicates=replicates)
+
+
+# -- teams ------------------------------------------------------------------------------------
+
+RATINGS = fit_ratings(
+    League(elo=(200.0, 150.0, 100.0, -50.0, -150.0), nu=0.4).play(np.random.default_rng(1), 30)
+)
+
+
+def test_a_team_of_one_is_its_player() -> None:
+    team, player = RATINGS.mean(["p1"]), RATINGS.estimate("p1")
+    assert (team.value, team.standard_error) == pytest.approx((player.value, player.standard_error))
+
+
+def test_a_team_s_error_is_that_of_drawn_ratings() -> None:
+    drawn = np.random.default_rng(2).multivariate_normal(
+        RATINGS.elo, RATINGS.covariance, 40_000, method="svd"
+    )
+    team, means = RATINGS.mean(["p0", "p1"]), drawn[:, :2].mean(axis=1)
+    assert team.standard_error == pytest.approx(means.std(), rel=0.02)
+    assert team.value == pytest.approx(means.mean(), abs=1.5)
+
+
+def test_all_players_are_the_mean_that_is_held() -> None:
+    team = RATINGS.mean(RATINGS.players)
+    assert team.value == pytest.approx(0.0, abs=1e-9)
+    assert team.standard_error == pytest.approx(0.0, abs=1e-4)
+
+
+# -- performance by opening -------------------------------------------------------------------
+
+ROWS: list[OpeningScore] = [("e4", 1.0), ("e4", 0.5), ("d4", 0.0), ("d4", 1.0), ("d4", 1.0)]
+
+
+def test_results_are_counted_by_opening() -> None:
+    e4, d4 = measure_performance(ROWS)
+    assert (e4.opening, e4.wins, e4.draws, e4.losses) == ("e4", 1, 1, 0)
+    assert (d4.opening, d4.wins, d4.draws, d4.losses) == ("d4", 2, 0, 1)
+    assert e4.score == 0.75
+
+
+@pytest.mark.parametrize(("points", "games"), [(0, 5), (3, 9), (9, 9), (50, 120), (1, 1)])
+def test_intervals_are_wilson_s(points: int, games: int) -> None:
+    reference = scipy.stats.binomtest(points, games).proportion_ci(method="wilson")
+    assert wilson_interval(points, games) == pytest.approx((reference.low, reference.high))
+
+
+def test_zero_games_give_no_information() -> None:
+    assert wilson_interval(0, 0) == (0.0, 1.0)
+    assert measure_performance([]) == []
+
+
+def test_invalid_values_are_refused() -> None:
+    with pytest.raises(ValueError, match="a score is"):
+        measure_performance([("a", 0.3)])

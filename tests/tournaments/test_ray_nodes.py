@@ -6,7 +6,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -20,9 +19,11 @@ from tests.tournaments.support import (
     games_of,
     player,
     tournament,
+    wait_until,
 )
+from tests.tournaments.test_reliability import done
+from tests.web.server import free_port
 
-from miai.errors import StoreError
 from miai_tournaments.store.store import Store
 
 pytest.importorskip("ray")
@@ -32,12 +33,6 @@ SECONDS = 120
 RAY_AUTH_MODE = "disabled"
 """Ray asks for a token where ``~/.ray/auth_token`` exists; these nodes ask nobody."""
 COMMON = ("--disable-usage-stats", "--object-store-memory", str(100 << 20), "--block")
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
 
 
 @contextmanager
@@ -75,14 +70,6 @@ def kill(process: subprocess.Popen[bytes]) -> list[str]:
     return names
 
 
-def done(folder: Path) -> int:
-    try:
-        with Store.read(folder) as store:
-            return store.counts()["done"]
-    except StoreError:
-        return 0
-
-
 def agents(node: subprocess.Popen[bytes]) -> int:
     """Return how many agents live on a node."""
     alive = 0
@@ -90,14 +77,6 @@ def agents(node: subprocess.Popen[bytes]) -> int:
         with suppress(psutil.NoSuchProcess):  # Ray's helpers come and go
             alive += "miai.process.host" in process.cmdline()
     return alive
-
-
-def until(what: str, true: object) -> None:
-    end = time.monotonic() + SECONDS
-    assert callable(true)
-    while not true():
-        assert time.monotonic() < end, f"{what} took longer than {SECONDS} s"
-        time.sleep(0.2)
 
 
 def listens(port: int) -> bool:
@@ -114,7 +93,7 @@ def test_the_death_of_a_node_loses_no_game(tmp_path: Path) -> None:
     with ExitStack() as stack:
         head = ("--head", "--port", port, "--num-cpus", 1, "--include-dashboard", "false")
         stack.enter_context(node(*head, ports=(21000, 21499)))
-        until("the head's start", lambda: listens(port))
+        wait_until(lambda: listens(port), seconds=SECONDS)
         other = stack.enter_context(
             node("--address", address, "--num-cpus", 2, ports=(21500, 21999))
         )
@@ -130,7 +109,7 @@ def test_the_death_of_a_node_loses_no_game(tmp_path: Path) -> None:
             start_new_session=True,
         )
         try:
-            until("the first games", lambda: done(folder) >= 8 and agents(other) >= 2)
+            wait_until(lambda: done(folder) >= 8 and agents(other) >= 2, seconds=SECONDS)
             assert "raylet" in kill(other)
             output, _ = run.communicate(timeout=SECONDS)
         finally:

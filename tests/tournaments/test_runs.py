@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,6 +20,7 @@ from tests.tournaments.support import (
     refused,
     running,
     tournament,
+    wait_until,
 )
 
 from miai.process.sandbox import strongest_isolation
@@ -99,29 +98,11 @@ def slow(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_sigterm_lets_running_games_finish_and_tells_how_to_go_on(
-    slow: Path, mischief: dict[str, str]
-) -> None:
-    folder = slow.parent / "out"
-    with running(slow, folder, mischief, "--executor", "serial") as process:
-        process.send_signal(signal.SIGTERM)
-        out, err = process.communicate(timeout=60)
-    assert process.returncode == 130, out + err
-    assert "Traceback" not in err
-    assert f"miai tournament resume {folder}" in out
-    output = re.search(r"(\d+) of 40 games are done", out)
-    assert output
-    with Store.read(folder) as store:
-        counts = store.counts()
-        assert counts["done"] == int(output[1])
-        assert counts["done"] < 40
-        assert counts["running"] == counts["void"] == 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("grace", "signals"), [(600, 2), (0.2, 1)])
+@pytest.mark.parametrize(
+    ("grace", "signals"), [(600, [signal.SIGINT, signal.SIGTERM]), (0.2, [signal.SIGTERM])]
+)
 def test_a_second_signal_or_the_end_of_grace_abandons_the_running_games(
-    grace: float, signals: int, slow: Path, mischief: dict[str, str]
+    grace: float, signals: list[signal.Signals], slow: Path, mischief: dict[str, str]
 ) -> None:
     folder = slow.parent / "out"
     delays = {"players[ann].delay": 30, "players[bob].delay": 0.01, "run.grace": grace}
@@ -137,16 +118,17 @@ def test_a_second_signal_or_the_end_of_grace_abandons_the_running_games(
         time.sleep(0.05)
         assert process.poll() is None
     began = time.monotonic()
-    for _ in range(signals):
+    for each in signals:
         time.sleep(0.5)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(each)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, out + err
     assert time.monotonic() - began < 20, "a game takes a minute"
     assert "Traceback" not in err
+    assert f"miai tournament resume {folder}" in out
     assert "0 of 40 games are done" in out
     with Store.read(folder) as store:
-        assert store.counts()["pending"] == 40
+        assert store.counts() == {"pending": 40, "running": 0, "done": 0, "void": 0}
 
 
 @pytest.mark.slow
@@ -201,13 +183,6 @@ def status_when_idle(folder: Path) -> str:
 def games_done(folder: Path) -> int:
     with Store.read(folder) as store:
         return store.counts()["done"]
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    until = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.1)
 
 
 @pytest.mark.slow

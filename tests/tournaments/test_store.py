@@ -237,19 +237,6 @@ def test_a_missing_store_is_reported_with_a_remedy(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_malformed_row_is_reported(folder: Path) -> None:
-    connection = sqlite3.connect(folder / FILE_NAME)
-    connection.execute("UPDATE games SET players = 'nonsense'")
-    connection.commit()
-    connection.close()
-    with Store.read(folder) as store, pytest.raises(StoreError) as caught:
-        store.games()
-    assert str(caught.value) == (
-        f"{folder / FILE_NAME}: table games, row 'a~b~0001a': players is 'nonsense', which is "
-        "not JSON; restore the file from a copy, or begin a new run in another folder"
-    )
-
-
 def test_the_last_to_close_leaves_one_file(folder: Path) -> None:
     with Store.open(folder) as writer, Store.read(folder) as reader:
         writer.finish([(GAMES[0].game_id, RESULT, "r")])

@@ -211,6 +211,12 @@ def is_over(news: Mapping[str, Any]) -> bool:
     return bool(news["stage"] == "over")
 
 
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port: int = listening.getsockname()[1]
+        return port
+
+
 @contextmanager
 def running(folder: Path, *paths: Path, programs: bool = False) -> Iterator[int]:
     """Serve from a folder, with paths of the command line; give the port."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
-from tests.web.server import TOKEN, begin, heed, wait
+from tests.web.server import TOKEN, begin, free_port, heed, wait
 
 from miai.process.agent_process import AgentProcess
 from miai.web import tables
@@ -48,14 +48,6 @@ def server(folder: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
             yield process
         finally:
             process.kill()
-
-
-def free_port() -> int:
-    import socket
-
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port: int = listening.getsockname()[1]
-        return port
 
 
 def test_a_server_that_is_killed_loses_nothing_and_the_open_page_goes_on(
