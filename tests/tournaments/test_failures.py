@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 from tests.tournaments.support import RANDOMS, config_text, player, rule, tournament
 
+from miai.errors import PluginError
+from miai.plugins.loader import registry
+from miai.process.sandbox import Isolation
 from miai.record import GameRecord, MoveRecord, PlayerRecord, Termination
+from miai_tournaments.api import run_tournament
 from miai_tournaments.config.load import load_tournament
+from miai_tournaments.config.schema import LimitsSection
 from miai_tournaments.running.check import check_players
-from miai_tournaments.running.start import distinct
+from miai_tournaments.running.start import distinct, unkept_limits
 from miai_tournaments.running.tournament_run import judge
 from miai_tournaments.store.rows import GameResult, PlayerRow
+from miai_tournaments.workers.executor import SerialExecutor
 from miai_tournaments.workers.game_runner import summary
 from miai_tournaments.workers.jobs import JobOutcome
 
@@ -139,3 +147,104 @@ def test_the_result_of_a_game_counts_what_players_decided() -> None:
         started=record.started,
         versions={"miai": "0.1.0"},
     )
+
+
+# -- limits that this machine cannot keep ---------------------------------------------------------
+
+
+def test_too_many_processors_are_reported(tmp_path: Path) -> None:
+    here = len(os.sched_getaffinity(0))
+
+    def output(processors: int, *, local: bool = True) -> list[str]:
+        limits = LimitsSection(processors=processors, private=False)
+        return unkept_limits(limits, tmp_path, local=local)
+
+    assert output(here) == []
+    line = f"limits.processors = {here + 1}: agents share the {here} of this machine"
+    assert output(here + 1) == [line]
+    assert output(here + 1, local=False) == []  # its machines are others
+
+
+def test_a_folder_that_cannot_be_hidden_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = "miai_tournaments.running.start.hindrance"
+    monkeypatch.setattr(module, lambda folder: f"{folder.name}: no Landlock")
+    limits = LimitsSection(isolation=Isolation.PROCESS)
+    (line,) = unkept_limits(limits, tmp_path / "run", local=False)
+    assert line == "run: no Landlock: agents could read the run's folder"
+    assert unkept_limits(LimitsSection(private=False), tmp_path, local=True) == []
+    monkeypatch.setattr("miai_tournaments.running.start.landlock_version", lambda: 0)
+    (line,) = unkept_limits(LimitsSection(private=False), tmp_path, local=True)
+    assert line == "without Landlock agents could read and change files of the run and of others"
+
+
+@pytest.mark.slow
+def test_a_run_says_so_before_its_first_game(tmp_path: Path) -> None:
+    config = tmp_path / "c.toml"
+    players = (player("ann"), player("bob"))
+    config.write_text(config_text(*players, limits={"processors": 4096}, run={"workers": 1}))
+    done = tournament("run", config, "--out", tmp_path / "run")
+    assert "limits.processors = 4096: agents share the " in done.stdout
+
+
+# -- a plugin's executor or store that fails is one line that names it -----------------------------
+
+
+CONFIG = {
+    "tournament": {"name": "t", "seed": 7, "rounds": 1},
+    "game": {"name": "tic_tac_toe"},
+    "players": [{"name": name, "agent": "random"} for name in ("ann", "bob")],
+}
+
+
+@pytest.fixture
+def add(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Any], None]:
+    """Register a component for the test."""
+    monkeypatch.setattr(registry(), "_components", dict(registry()._components))
+    return lambda kind, made: registry().add(kind, "flawed", made, summary="Flawed")
+
+
+def fail(*_: object, **__: object) -> Any:
+    raise OSError("boom")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("__enter__", fail, "OSError: boom"),
+        ("__exit__", fail, "OSError: boom"),
+        ("submit", fail, "OSError: boom"),
+        ("wait", fail, "OSError: boom"),
+        ("wait", lambda *_: [None], r"wait\(\) returned None"),
+        ("wait", lambda *_: [JobOutcome(job_id="x")], "it has no job 'x'"),
+        ("capacity", "many", "capacity is 'many'"),
+        ("running", property(fail), "OSError: boom"),
+    ],
+)
+def test_an_executor_that_fails(
+    name: str, value: Any, message: str, add: Callable[[str, Any], None], tmp_path: Path
+) -> None:
+    def made(*context: Any) -> Any:
+        executor = SerialExecutor(*context)
+        executor.__class__ = type("Flawed", (SerialExecutor,), {name: value})
+        executor.__dict__.pop(name, None)
+        return executor
+
+    add("executor", made)
+    title = "executor 'flawed' of plugin 'miai'"
+    with pytest.raises(PluginError, match=f"{title}.* failed: .*{message}"):
+        run_tournament(CONFIG, tmp_path / "out", executor="flawed")
+
+
+@pytest.mark.parametrize("address", [{"a": 1}, {"a": object()}])
+def test_a_store_that_fails_leaves_no_address(
+    address: Any, add: Callable[[str, Any], None], tmp_path: Path
+) -> None:
+    methods = dict.fromkeys(("create", "look", "connect"), fail)
+    quiet = dict.fromkeys(("check_new", "exists"), lambda _: None)
+    flawed = type("Flawed", (), {"path": None, "address": address, **methods, **quiet})
+    add("store", lambda *_: flawed())
+    with pytest.raises(PluginError, match="store 'flawed' of plugin 'miai' failed: "):
+        run_tournament({**CONFIG, "run": {"store": "flawed"}}, tmp_path, executor="serial")
+    assert {path.name for path in tmp_path.iterdir()} <= {"lock"}

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.tournaments.support import store_of
-from tests.tournaments.test_head_to_head import match_games, some_results
 from tests.tournaments.test_many_players import row as ranked_row
 from tests.tournaments.test_payoffs import INFO as POKER
 from tests.tournaments.test_payoffs import rows as payoff_rows
-from tests.tournaments.test_report import INFO, round_robin
+from tests.tournaments.test_report import INFO, match_games, round_robin, some_results
 from tests.whole_texts import assert_report
 
 from miai_tournaments.report.details import build_details

@@ -104,6 +104,18 @@ class Browser:
         kind = {"content-type": "application/x-www-form-urlencoded"}
         return self.ask(path, method="POST", body=body, headers=kind)
 
+    def upload(self, path: str, field: str, *files: tuple[str, bytes]) -> Reply:
+        """Send files as a form does, each with its name."""
+        parts = [
+            f'--edge\r\ncontent-disposition: form-data; name="{field}"; filename="{name}"\r\n'
+            "content-type: application/octet-stream\r\n\r\n".encode()
+            + data
+            + b"\r\n"
+            for name, data in files
+        ]
+        kind = {"content-type": "multipart/form-data; boundary=edge"}
+        return self.ask(path, method="POST", body=b"".join(parts) + b"--edge--\r\n", headers=kind)
+
     def move(self, table: str, number: int, action: int) -> Reply:
         """Answer with a move to the position of a number."""
         return self.post(f"{table}/answers", {"number": number, "kind": "move", "action": action})
@@ -246,12 +258,17 @@ def begin(page: Page, address: str, game: str, opponent: str = "random") -> None
     wait(page, "frame.turn")
 
 
-def wait(page: Page, condition: str) -> None:
+def until(page: Page, condition: str) -> None:
     """Wait for a condition of the page's script, whose policy lets Playwright compile none."""
-    until = time.monotonic() + 30
-    while not page.evaluate(f"typeof frame !== 'undefined' && !!frame && ({condition})"):
-        assert time.monotonic() < until, f"{condition}: {page.inner_text('main')}"
+    end = time.monotonic() + 30
+    while not page.evaluate(condition):
+        assert time.monotonic() < end, f"{condition}: {page.inner_text('body')}"
         page.wait_for_timeout(20)
+
+
+def wait(page: Page, condition: str) -> None:
+    """Wait for a condition at a table that is shown."""
+    until(page, f"typeof frame !== 'undefined' && !!frame && ({condition})")
 
 
 def heed(page: Page, problems: list[str]) -> None:

@@ -5,12 +5,11 @@ axe-core checks the pages in a real browser; nothing serious or critical may be 
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pytest
-from tests.web.server import ALL_LOOKS, TWO_LOOKS, Look
+from tests.web.server import ALL_LOOKS, TWO_LOOKS, Look, begin
 
 import miai
 from miai.api import game_names
@@ -74,13 +73,7 @@ def test_pages_have_no_serious_fault(
 @pytest.mark.slow
 @pytest.mark.parametrize("game", TABLES)
 def test_tables_have_no_serious_fault(page: Page, address: str, game: str) -> None:
-    page.goto(f"{address}/games/{game}")
-    page.select_option("[name='players.1.agent']", "random")
-    page.click("button.go")
-    until = time.monotonic() + 20
-    while not page.evaluate("typeof frame !== 'undefined' && frame && frame.turn"):
-        assert time.monotonic() < until
-        page.wait_for_timeout(20)
+    begin(page, address, game)
     assert faults(page) == []
 
 

@@ -8,9 +8,9 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from urllib.request import urlopen
 
 import psutil
 import pytest
@@ -18,17 +18,23 @@ from tests.warm_command import call_miai
 from tests.web.server import Browser, is_turn
 
 
-def test_it_prints_its_address_answers_and_ends_with_ctrl_c(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "miai", "web", "--port", "0", "--games", str(tmp_path / "g")]
+@contextmanager
+def served(folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], Browser]]:
+    """Run the command; give its process, and a browser that has shown the token that it prints."""
+    command = [sys.executable, "-m", "miai", "web", "--port", "0", "--games", str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         line = process.stdout.readline().decode()
-        found = re.fullmatch(r"miai web: (http://127\.0\.0\.1:\d+/)\?token=(\S{16,})\n", line)
+        found = re.fullmatch(r"miai web: http://127\.0\.0\.1:(\d+)/\?token=(\S{16,})\n", line)
         assert found, line
-        with urlopen(f"{found[1]}?token={found[2]}") as reply:
-            assert reply.status == 200
-        browser = Browser(int(found[1].rstrip("/").rpartition(":")[2]))
-        browser.ask(f"/?token={found[2]}")
+        browser = Browser(int(found[1]))
+        assert browser.ask(f"/?token={found[2]}").status in (200, 303)
+        yield process, browser
+
+
+def test_it_prints_its_address_answers_and_ends_with_ctrl_c(tmp_path: Path) -> None:
+    with served(tmp_path / "g") as (process, browser):
+        assert browser.ask("/").status == 200
         table = browser.new_table("tic_tac_toe")
         with browser.watching(table) as events:  # a page that is open says nothing at the end
             events.next()
@@ -38,13 +44,7 @@ def test_it_prints_its_address_answers_and_ends_with_ctrl_c(tmp_path: Path) -> N
 
 
 def test_its_agents_die_with_it(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "miai", "web", "--port", "0", "--games", str(tmp_path / "g")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        found = re.search(r":(\d+)/\?token=(\S+)", process.stdout.readline().decode())
-        assert found
-        browser = Browser(int(found[1]))
-        browser.ask(f"/?token={found[2]}")
+    with served(tmp_path / "g") as (process, browser):
         # The agent has the first move, so it has started when it is our turn.
         table = browser.new_table("tic_tac_toe", players__0__agent="random", players__1__agent="me")
         with browser.watching(table) as events:

@@ -71,20 +71,6 @@ def test_only_the_answer_to_the_last_position_counts(browser: Browser) -> None:
         assert browser.move(table, first, 4).status == 409, "a double click"
 
 
-def test_a_move_is_taken_back(browser: Browser) -> None:
-    table = browser.new_table("tic_tac_toe")
-    with browser.watching(table) as events:
-        first = events.until(is_turn)
-        assert not first["undo"]
-        number = first["frame"]["number"]
-        browser.move(table, number, 4)
-        later = events.until(lambda n: is_turn(n) and n["frame"]["number"] == number + 2)
-        assert later["undo"]
-        browser.post(f"{table}/answers", {"number": number + 2, "kind": "undo"})
-        again = events.until(lambda n: is_turn(n) and n["moves"] == [])
-        assert again["frame"] == first["frame"]
-
-
 def test_everybody_is_told_what_may_not_be_done(visitor: Browser) -> None:
     table = visitor.new_table("tic_tac_toe", players__0__agent="me", players__1__agent="guest")
     guest, onlooker = Browser(visitor.port), let_in(visitor.port)
@@ -244,23 +230,6 @@ def test_the_first_page_after_a_restart_needs_no_rules(
         browser.port = port
         still.write_bytes(before)
         assert seen["picture"] not in browser.ask(table).text, "the game has gone on since"
-
-
-def test_a_torn_journal_loses_only_its_last_line(tmp_path: Path) -> None:
-    folder = tmp_path / "games"
-    with running(folder) as port:
-        browser = let_in(port)
-        table = browser.new_table("tic_tac_toe")
-        with browser.watching(table) as events:
-            number = begun(browser, table, events)
-            events.until(lambda n: is_turn(n) and n["frame"]["number"] > number)
-    journal = folder / f"{table.rpartition('/')[2]}.jsonl"
-    journal.write_bytes(journal.read_bytes()[:-5])
-    with running(folder) as port:
-        browser.port = port
-        with browser.watching(table) as events:
-            news = events.until(is_turn)
-            assert len(news["moves"]) == 2, "the opponent has moved again"
 
 
 FORMS = """\

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from playwright.sync_api import expect
-from tests.web.server import TOKEN, Browser, Reply, both_looks, heed, let_in, running
+from tests.web.server import Browser, Reply, both_looks, let_in, running, until
 from tests.whole_texts import assert_expected
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser as Chromium
-    from playwright.sync_api import Page
+    from playwright.sync_api import FilePayload, Page
 
 SGF = b"(;SZ[9]AB[da][db][cb][bb][ab]AW[ea][eb][ec][dc][cc][bc][ac]MA[db])"
 SETTLED = b"(;SZ[9]AB[ab][bb][cb][db][eb][ea]AW[ac][bc][cc][dc][ec][fc][fa][fb]MA[ab])"
@@ -24,12 +22,7 @@ CORNER, MIDDLE = 8 * 9, 8 * 9 + 1
 
 
 def opened(browser: Browser, data: bytes, name: str = "mine.sgf") -> Reply:
-    body = io.BytesIO()
-    body.write(b'--edge\r\ncontent-disposition: form-data; name="file"; filename="')
-    body.write(name.encode() + b'"\r\ncontent-type: application/x-go-sgf\r\n\r\n')
-    body.write(data + b"\r\n--edge--\r\n")
-    kind = {"content-type": "multipart/form-data; boundary=edge"}
-    return browser.ask("/problems/opened", method="POST", body=body.getvalue(), headers=kind)
+    return browser.upload("/problems/opened", "file", (name, data))
 
 
 def moved(browser: Browser, problem: str, line: list[int], move: int | None = None) -> Any:
@@ -151,49 +144,44 @@ def test_lines_that_make_no_sense_are_refused(visitor: Browser, said: bytes) -> 
 
 @pytest.mark.slow
 @pytest.mark.engine("chromium")
+@both_looks
 def test_a_problem_is_solved_in_a_browser_by_keyboard_and_by_clicks(
-    tmp_path: Path, chromium: Chromium
+    page: Page, address: str
 ) -> None:
-    (tmp_path / "mine.sgf").write_bytes(SGF)
-    problems: list[str] = []
-    with (
-        running(tmp_path / "games", tmp_path / "mine.sgf") as port,
-        chromium.new_context(viewport={"width": 390, "height": 844}) as context,
-    ):
-        page = context.new_page()
-        heed(page, problems)
-        address = f"http://127.0.0.1:{port}"
-        page.goto(f"{address}/?token={TOKEN}")
-        page.wait_for_url(f"{address}/")
-        page.goto(f"{address}/problems/given-0/0")
+    open_in(page, address, SGF)
 
-        def await_status(words: str) -> None:
-            until = time.monotonic() + 20
-            while words not in page.inner_text("#status"):
-                assert time.monotonic() < until, page.inner_text("#status")
-                page.wait_for_timeout(20)
+    def await_status(words: str) -> None:
+        until(page, f"document.getElementById('status').innerText.includes('{words}')")
 
-        page.wait_for_selector("[aria-label=A9]")
-        page.focus("[aria-label=A9]")
-        page.keyboard.press("Enter")
-        await_status("Wrong: B9 refutes it")
-        page.click("#show")
-        await_status("The solution")
-        page.click("#next")
-        expect(page.locator("#back")).to_be_enabled()
-        page.click("#again")
-        await_status("White to move")
-        page.wait_for_selector("[aria-label=B9]")
-        page.click("[aria-label=B9]")
-        until = time.monotonic() + 20
-        while "Solved" not in page.inner_text("#status") and time.monotonic() < until:
-            page.wait_for_timeout(50)
-            if "Right" in page.inner_text("#status") and page.query_selector(".area"):
-                page.locator(".area").last.click()
-        assert page.inner_text("#status").startswith(("Solved", "Wrong")), "the line has an end"
-        expect(page.locator("#tried")).to_have_text("1", use_inner_text=True)
-        expect(page.locator("#solved")).to_have_text("0", use_inner_text=True)
-    assert problems == []
+    page.wait_for_selector("[aria-label=A9]")
+    page.focus("[aria-label=A9]")
+    page.keyboard.press("Enter")
+    await_status("Wrong: B9 refutes it")
+    page.click("#show")
+    await_status("The solution")
+    page.click("#next")
+    expect(page.locator("#back")).to_be_enabled()
+    page.click("#again")
+    await_status("White to move")
+    page.wait_for_selector("[aria-label=B9]")
+    page.click("[aria-label=B9]")
+    end = time.monotonic() + 20
+    while "Solved" not in page.inner_text("#status") and time.monotonic() < end:
+        page.wait_for_timeout(50)
+        if "Right" in page.inner_text("#status") and page.query_selector(".area"):
+            page.locator(".area").last.click()
+    assert page.inner_text("#status").startswith(("Solved", "Wrong")), "the line has an end"
+    expect(page.locator("#tried")).to_have_text("1", use_inner_text=True)
+    expect(page.locator("#solved")).to_have_text("0", use_inner_text=True)
+
+
+def open_in(page: Page, address: str, data: bytes) -> None:
+    """Open a file with a problem on the page of problems, and the problem."""
+    page.goto(f"{address}/problems/")
+    file = {"name": "mine.sgf", "mimeType": "application/x-go-sgf", "buffer": data}
+    page.set_input_files("#file", [cast("FilePayload", file)])
+    page.click("form[action='/problems/opened'] button")
+    page.goto(f"{page.url}0")
 
 
 @pytest.mark.slow
@@ -210,13 +198,7 @@ def test_only_the_part_of_the_problem_is_drawn_and_points_are_large_enough_to_to
     page: Page, address: str, problem: str, names: set[str]
 ) -> None:
     if problem.startswith("opened"):
-        page.goto(f"{address}/problems/")
-        data = SGF.replace(b"SZ[9]", b"SZ[19]")
-        page.set_input_files(
-            "#file", {"name": "mine.sgf", "mimeType": "application/x-go-sgf", "buffer": data}
-        )
-        page.click("form[action='/problems/opened'] button")
-        page.goto(f"{page.url}0")
+        open_in(page, address, SGF.replace(b"SZ[9]", b"SZ[19]"))
     else:
         page.goto(f"{address}/problems/{problem}")
     page.wait_for_selector("#picture .area")

@@ -61,16 +61,7 @@ def browser(port: int) -> Browser:
 
 
 def upload_named(browser: Browser, *files: tuple[str, bytes]) -> Reply:
-    parts = [
-        f'--boundary\r\ncontent-disposition: form-data; name="files"; filename="{name}"\r\n'
-        "content-type: application/octet-stream\r\n\r\n".encode()
-        + data
-        + b"\r\n"
-        for name, data in files
-    ]
-    body = b"".join(parts) + b"--boundary--\r\n"
-    kind = {"content-type": "multipart/form-data; boundary=boundary"}
-    return browser.ask("/records/", method="POST", body=body, headers=kind)
+    return browser.upload("/records/", "files", *files)
 
 
 def opened(browser: Browser, name: str, data: bytes) -> str:

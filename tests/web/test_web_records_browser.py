@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
 from tests.tournaments.test_report import INFO, round_robin
-from tests.web.server import both_looks
+from tests.web.server import both_looks, until, wait
 
 import miai
 from miai.pages.replay_page import replay_page
@@ -32,13 +31,6 @@ DROP = """([name, text]) => {
       new DragEvent(kind, { dataTransfer: data, bubbles: true, cancelable: true }));
   }
 }"""
-
-
-def until(page: Page, condition: str) -> None:
-    end = time.monotonic() + 20
-    while not page.evaluate(condition):
-        assert time.monotonic() < end, condition
-        page.wait_for_timeout(20)
 
 
 def is_wider(page: Page) -> bool:
@@ -82,7 +74,7 @@ def test_a_file_is_chosen_stepped_through_and_played_on(page: Page, address: str
     page.select_option("[name='players.1.agent']", "fast-random")
     page.click("button.go")
     page.wait_for_url(re.compile("/tables/"))
-    until(page, "typeof frame !== 'undefined' && frame && frame.turn")
+    wait(page, "frame.turn")
     assert page.inner_text("#moves").split() == ["C3", "B4"]
 
 

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
-from tests.web.server import TOKEN, begin, free_port, heed, wait
+from tests.web.server import TOKEN, begin, free_port, heed, until, wait
 
 from miai.process.agent_process import AgentProcess
 from miai.web import tables
@@ -73,10 +72,7 @@ def test_a_server_that_is_killed_loses_nothing_and_the_open_page_goes_on(
             page.unroute("**/answers")
             process.send_signal(signal.SIGKILL)
             process.wait()
-            until = time.monotonic() + 10
-            while "Connection lost" not in page.inner_text("#status"):
-                assert time.monotonic() < until
-                page.wait_for_timeout(50)
+            until(page, "document.getElementById('status').innerText.includes('Connection lost')")
         assert len(played) == 4
         with server(tmp_path / "games", port):
             # Without being loaded again, the page finds the server.

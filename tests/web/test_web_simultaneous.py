@@ -118,10 +118,12 @@ def test_an_interrupted_choice_in_a_journal_is_taken_again(tmp_path: Path) -> No
                 assert news["moves"] == ["first defect", "second cooperate"]
 
 
-def test_a_decision_is_taken_back_with_the_opponent_s_part(browser: Browser) -> None:
-    table = browser.new_table(
-        "prisoners_dilemma", players__0__agent="random", players__1__agent="me", seed="1"
-    )
+@pytest.mark.parametrize(("game", "seat"), [("tic_tac_toe", 0), ("prisoners_dilemma", 1)])
+def test_a_decision_is_taken_back_with_the_opponent_s_part(
+    browser: Browser, game: str, seat: int
+) -> None:
+    seats = {f"players__{seat}__agent": "me", f"players__{1 - seat}__agent": "random"}
+    table = browser.new_table(game, **seats)
     with browser.watching(table) as events:
         first = events.until(is_turn)
         assert not first["undo"]
