@@ -5,12 +5,23 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from sgfmill.boards import Board as SgfmillBoard
 
-from miai_go.kernels import rules
-from miai_go.rules.board import BLACK, WHITE, Board, BoardError, IllegalPointError
-from miai_go.rules.chains import captured_stone
+from miai_go.kernels import FAMILY, rules
+from miai_go.kernels.rules import point_of, put
+from miai_go.rules.board import BLACK, EMPTY, WHITE, Board, BoardError, IllegalPointError
+from miai_go.rules.chains import (
+    captured_stone,
+    chain_at,
+    connected_parts,
+    diagonals,
+    fills_eye,
+    liberties_of,
+    neighbours,
+)
 from miai_go.rules.coordinates import vertex
+from miai_go.rules.playouts import Playouts
 
 Stones = tuple[int, ...]
 
@@ -115,3 +126,111 @@ def test_bad_input_is_named() -> None:
     board.play(BLACK, 7)
     with pytest.raises(IllegalPointError, match="White may not play at C2: the point is occupied"):
         board.play(WHITE, 7)
+
+
+# -- numbers of legal positions, as published by Tromp (The Number of Legal Go Positions, 2016) ----
+
+
+PUBLISHED = {1: 1, 2: 57, 3: 12_675, 4: 24_318_165}
+
+
+@FAMILY.allocating
+def count_positions(boards: NDArray[np.uint32], points: int) -> int:
+    """Count the ways to fill an empty board, point by point, so that nothing is ever removed.
+
+    A chain without a liberty among the points filled so far has none later, and one whose
+    neighbour is not filled yet still has it. `boards` is (points + 1, words), row 0 empty.
+    """
+    tried = np.zeros(points + 1, np.int64)
+    depth = 0
+    found = 0
+    while depth >= 0:
+        if depth == points:
+            found += 1
+            depth -= 1
+            continue
+        color = tried[depth]
+        tried[depth] += 1
+        if color > 2:
+            depth -= 1
+            continue
+        boards[depth + 1] = boards[depth]
+        following = boards[depth + 1]
+        if color == 0 or put(following, point_of(following, depth), color) == 0:
+            depth += 1
+            tried[depth] = 0
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_number_of_legal_positions(size: int) -> None:
+    boards = np.tile(Board(size).words, (size * size + 1, 1))
+    assert count_positions(boards, size * size) == PUBLISHED[size]
+
+
+# -- chains and liberties of arrays, against those of the compiled board ---------------------------
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 9])
+def test_chains_and_liberties_are_those_of_the_board(size: int) -> None:
+    board = Board(size)
+    for ply, (color, point) in enumerate(Playouts(size, seed=size).play(board.copy(), BLACK)):
+        board.play(color, point)
+        if ply % 3:
+            continue
+        stones = board.stones().reshape(-1)
+        assert captured_stone(stones, size) is None
+        for start in np.flatnonzero(stones != EMPTY).tolist():
+            chain = chain_at(stones, start, size)
+            assert sorted(chain) == board.group_at(start).tolist()
+            assert sorted(liberties_of(stones, chain, size)) == board.liberties(start).tolist()
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 9])
+def test_diagonals_are_the_points_one_step_away_in_both_directions(size: int) -> None:
+    for point in range(size * size):
+        near = {
+            other
+            for other in range(size * size)
+            if abs(other // size - point // size) == 1 == abs(other % size - point % size)
+        }
+        assert list(diagonals(point, size)) == sorted(near)
+
+
+@pytest.mark.parametrize(
+    ("rows", "point", "filled"),
+    [
+        # In the middle one diagonal of four may be hostile, at the edge none.
+        (". . . . ./. . X . ./. X . X ./. . X . ./. . . . .", 12, True),
+        (". . . . ./. . . . ./. X . X ./. . X . ./. . . . .", 12, False),  # a neighbour is empty
+        (". . . . ./. O X . ./. X . X ./. . X . ./. . . . .", 12, True),
+        (". . . . ./. O X O ./. X . X ./. . X . ./. . . . .", 12, False),
+        (". . . . ./. O X . ./. X . X ./. . X O ./. . . . .", 12, False),
+        (". . X . ./. . X . ./. X . X ./. . X . ./. . . . .", 12, True),
+        (". X ./X X ./. . .", 0, True),
+        (". X ./X . ./. . .", 0, True),
+        (". X ./X O ./. . .", 0, False),
+        ("X . X/. X ./. . .", 1, True),
+        ("X . X/O X ./. . .", 1, False),
+    ],
+)
+def test_an_eye_has_few_hostile_diagonals(rows: str, point: int, filled: bool) -> None:
+    stones = np.array([".XO".index(mark) for mark in rows.replace("/", " ").split()])
+    assert fills_eye(stones, point, BLACK + 1) == filled
+    assert fills_eye((3 - stones) % 3, point, WHITE + 1) == filled
+
+
+def test_the_lowest_stone_without_a_liberty_is_found() -> None:
+    stones = np.zeros(25, np.int8)
+    stones[[23, 19]] = BLACK + 1
+    stones[[24]] = WHITE + 1
+    assert captured_stone(stones, 5) == 24
+    stones[18] = BLACK + 1
+    assert captured_stone(stones, 5) == 24
+
+
+def test_points_fall_into_connected_parts() -> None:
+    points = [0, 1, 4, 8, 3]
+    parts = connected_parts(points, lambda point: neighbours(point, 3))
+    assert sorted(map(sorted, parts)) == [[0, 1, 3, 4], [8]]

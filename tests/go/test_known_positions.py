@@ -9,21 +9,30 @@ from miai.errors import InvalidActionError
 
 KO_RULES = ("simple", "positional", "situational")
 
-SNAPBACK = """
-    ....
-    XX..
-    OOX.
-    ..X."""
+SNAPBACK = ".... XX.. OOX. ..X."  # Black throws in one stone; taking it costs White three
+UNDER_THE_STONES = "..... ..... XXX.. OOXX. O.OX."  # the taker plays where taken stones lay
+NO_SUICIDE = ".... OO.. XXO. .XO."  # a move without a liberty of its own is legal when it takes
 
 
 @pytest.mark.parametrize("ko", KO_RULES)
-def test_snapback(ko: str) -> None:
-    """Black throws in one stone; taking it costs White three."""
-    state = play(position(SNAPBACK, ko=ko), "A1 B1")
-    assert state.board.captures == (0, 1)
-    assert state.board.ko_point is None
-    play(state, "A1")
-    assert state.board.captures == (3, 1)
+@pytest.mark.parametrize(
+    ("picture", "to_move", "played", "corner"),
+    [
+        (SNAPBACK, "black", {"A1 B1": (0, 1), "A1": (3, 1)}, 1),
+        (UNDER_THE_STONES, "black", {"B1": (4, 0), "A1": (4, 0)}, 2),
+        (NO_SUICIDE, "white", {"A1": (0, 3)}, 2),
+    ],
+    ids=["snapback", "under the stones", "no suicide"],
+)
+def test_stones_are_taken(
+    ko: str, picture: str, to_move: str, played: dict[str, tuple[int, int]], corner: int
+) -> None:
+    state = position(picture, to_move=to_move, ko=ko, suicide=False)
+    for moves, captures in played.items():
+        play(state, moves)
+        assert state.board.captures == captures
+        assert state.board.ko_point is None
+    assert state.board.color_at(0) == corner
 
 
 SENDING_TWO = """
@@ -144,35 +153,6 @@ def test_seki_is_counted(scoring: str, seki_territory: bool, black: int, white: 
     score = state.score()
     assert (score.black, score.white) == (black, white)
     assert score.owners[0, 3] == 0, "the shared liberty is nobody's"
-
-
-UNDER_THE_STONES = """
-    .....
-    .....
-    XXX..
-    OOXX.
-    O.OX."""
-
-
-@pytest.mark.parametrize("ko", KO_RULES)
-def test_playing_under_the_stones(ko: str) -> None:
-    """Stones are taken, and the taker plays where they lay."""
-    state = play(position(UNDER_THE_STONES, ko=ko), "B1")
-    assert state.board.captures == (4, 0)
-    play(state, "A1")
-    assert state.board.color_at(0) == 2
-
-
-def test_a_capture_comes_before_suicide() -> None:
-    """A move without a liberty of its own is legal when it takes."""
-    picture = """
-        ....
-        OO..
-        XXO.
-        .XO."""
-    state = position(picture, to_move="white", suicide=False)
-    play(state, "A1")
-    assert state.board.captures == (0, 3)
 
 
 def test_five_by_five_is_blacks() -> None:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import typer
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from miai_go.commands import add_commands
 
 
-def run(*words: str | int | Path) -> str:
-    """Return the output of ``miai go`` with these words; raise what it raises."""
+def invoke(*words: object, **options: object) -> Result:
+    """Return what came of ``miai go`` with these words."""
     app = typer.Typer()
     add_commands(app)
-    result = CliRunner().invoke(app, ["go", *map(str, words)])
+    return CliRunner().invoke(app, ["go", *map(str, words)], **options)  # type: ignore[arg-type]
+
+
+def run(*words: object) -> str:
+    """Return the output of ``miai go`` with these words; raise what it raises."""
+    result = invoke(*words)
     if result.exception is not None:
         raise result.exception
     return result.stdout

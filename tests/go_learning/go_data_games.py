@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sgfmill import sgf
 
+from miai_go.learning.data.shards import ShardWriter
 from miai_go.learning.data.stored_games import StoredGame
 from miai_go.rules.board import Board
 
@@ -45,6 +48,14 @@ def random_game(seed: int, *, size: int = 9, length: int = 40, search: bool = Fa
     return StoredGame(
         size=size, moves=moves, half_komi=15, result=result, margin=result * 2.5, **extra
     )
+
+
+def write_set(folder: Path, games: Sequence[StoredGame], **options: Any) -> Path:
+    """Write games of one size as a set; return its folder."""
+    with ShardWriter(folder, size=games[0].size, **options) as writer:
+        for game in games:
+            writer.add(game)
+    return folder
 
 
 def sgf_of(moves: Any, *, size: int = 9, seed: int = 0, odd: bool = False, **root: Any) -> bytes:

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-import miai
 from miai_go.kernels import forest as fields
 from miai_go.kernels import trail
 from miai_go.kernels import uct as statuses
@@ -64,12 +63,6 @@ def random_judge(size: int, *, seed: int, spread: float = 1.0) -> Judge:
         return logits, float(np.float32(rng.uniform(-1, 1)))
 
     return judge
-
-
-def go(**parameters: object) -> GoGame:
-    game = miai.load_game("go", **parameters)
-    assert isinstance(game, GoGame)
-    return game
 
 
 def root_of(state: GoState) -> ForestRoot:

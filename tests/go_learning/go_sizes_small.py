@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from tests.go_learning.go_data_games import random_game
+from tests.go_learning.go_data_games import random_game, write_set
 from tests.go_learning.go_networks_small import stir
 from torch.nn import functional
 
 from miai.tensors import read_tensors
 from miai_go.learning.data.dataset import GoDataset
-from miai_go.learning.data.shards import ShardWriter
 from miai_go.learning.data.stored_games import StoredGame
 from miai_go.learning.training.config_sections import EncoderSection, NetworkSection
 from miai_go.learning.training.initial_network import make_network
@@ -33,9 +32,7 @@ def games_of(size: int, count: int = 8, *, search: bool = True) -> list[StoredGa
 def write_sets(folder: Path, *sizes: int, search: bool = True) -> Path:
     """Write a set for each size, as `miai go data play` does."""
     for size in sizes:
-        with ShardWriter(folder / f"{size}x{size}", size=size) as writer:
-            for game in games_of(size, search=search):
-                writer.add(game)
+        write_set(folder / f"{size}x{size}", games_of(size, search=search))
     return folder
 
 

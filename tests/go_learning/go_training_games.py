@@ -9,8 +9,8 @@ from string import Template
 
 import numpy as np
 from numpy.typing import NDArray
+from tests.go_learning.go_data_games import write_set
 
-from miai_go.learning.data.shards import ShardWriter
 from miai_go.learning.data.stored_games import StoredGame
 from miai_go.learning.selfplay.tree_games import TreeGames, TreeSelfPlay
 from miai_go.learning.training.run_folder import TrainingJournal
@@ -44,10 +44,9 @@ def rollout_games(count: int = 60, seed: int = 7) -> tuple[StoredGame, ...]:
 
 def write_games(folder: Path, count: int = 60) -> Path:
     """Write games with nothing but moves and results, as recorded games are."""
-    with ShardWriter(folder, size=SIZE) as writer:
-        for game in rollout_games()[:count]:
-            writer.add(StoredGame(game.size, game.moves, game.half_komi, game.result, game.margin))
-    return folder
+    games = rollout_games()[:count]
+    plain = [StoredGame(g.size, g.moves, g.half_komi, g.result, g.margin) for g in games]
+    return write_set(folder, plain)
 
 
 def config_text(name: str, **values: object) -> str:

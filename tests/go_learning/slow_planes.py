@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from miai_go.kernels import trail
 from miai_go.nets.encoder import Positions
+from miai_go.rules.chains import chain_at, fills_eye, liberties_of, neighbours
 
 LADDER_LEVELS = 3
 LADDER_CHOICES = 1
@@ -27,32 +27,13 @@ class Stones:
     def copy(self) -> Stones:
         return Stones(self.size, list(self.colors))
 
-    def neighbours(self, point: int) -> Iterator[int]:
-        row, column = divmod(point, self.size)
-        for r, c in ((row - 1, column), (row, column - 1), (row, column + 1), (row + 1, column)):
-            if 0 <= r < self.size and 0 <= c < self.size:
-                yield r * self.size + c
-
-    def diagonals(self, point: int) -> list[int]:
-        row, column = divmod(point, self.size)
-        return [
-            r * self.size + c
-            for r in (row - 1, row + 1)
-            for c in (column - 1, column + 1)
-            if 0 <= r < self.size and 0 <= c < self.size
-        ]
+    def neighbours(self, point: int) -> tuple[int, ...]:
+        return neighbours(point, self.size)
 
     def chain(self, point: int) -> tuple[set[int], set[int]]:
         """Return the stones and the liberties of the chain on a point."""
-        stones, free, todo = {point}, set(), [point]
-        while todo:
-            for n in self.neighbours(todo.pop()):
-                if self.colors[n] == 0:
-                    free.add(n)
-                elif self.colors[n] == self.colors[point] and n not in stones:
-                    stones.add(n)
-                    todo.append(n)
-        return stones, free
+        stones = chain_at(self.colors, point, self.size)
+        return stones, liberties_of(self.colors, stones, self.size)
 
     def play(self, point: int, color: int) -> set[int] | None:
         """Put a stone; return what it took, or None for a suicide, which leaves the board."""
@@ -163,15 +144,8 @@ def alphago(game: SlowGame) -> Planes:
         planes[35 + min(8, len(free)), point] = 1
         planes[44, point] = takes_in_ladder(board, point, me)
         planes[45, point] = escapes_ladder(board, point, me)
-        planes[46, point] = not own_true_eye(board, point, me)
+        planes[46, point] = not fills_eye(board.colors, point, me)
     return planes
-
-
-def own_true_eye(board: Stones, point: int, me: int) -> bool:
-    if any(board.colors[n] != me for n in board.neighbours(point)):
-        return False
-    corners = board.diagonals(point)
-    return sum(board.colors[d] == 3 - me for d in corners) + (len(corners) < 4) < 2
 
 
 def takes_in_ladder(board: Stones, point: int, me: int) -> bool:

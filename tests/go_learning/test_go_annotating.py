@@ -8,17 +8,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import typer
-from tests.go_learning.go_data_games import random_game, sgf_of
-from tests.go_learning.go_forest_slow import Judged, SlowTree, go, random_judge
-from typer.testing import CliRunner
+from tests.go.positions import go
+from tests.go_learning.go_commands import run
+from tests.go_learning.go_data_games import random_game, sgf_of, write_set
+from tests.go_learning.go_forest_slow import Judged, SlowTree, random_judge
 
 from miai.errors import WeightsError
-from miai_go.commands import add_commands
 from miai_go.errors import DataError
 from miai_go.learning.data.annotating import AnnotationPlan, annotate, final_owners
 from miai_go.learning.data.dataset import GoDataset
-from miai_go.learning.data.shards import Shard, ShardWriter, open_shards
+from miai_go.learning.data.shards import Shard, open_shards
 from miai_go.learning.data.stored_games import StoredGame
 from miai_go.learning.training.supervised import lesson_of, root_sharpness
 from miai_go.nets.encoders import ZeroEncoder
@@ -247,20 +246,15 @@ def test_the_command_annotates_sgf(tmp_path: Path) -> None:
     for seed in range(3):
         moves = [*random_game(seed, length=20).moves.tolist(), 81, 81]
         (folder / f"{seed}.sgf").write_bytes(sgf_of(moves, seed=seed))
-    app, out = typer.Typer(), tmp_path / "out"
-    add_commands(app)
-    words = ["go", "data", "annotate", str(folder), "--out", str(out)]
-    words += ["--simulations", "4", "--workers", "1", "--precision", "fp32"]
-    assert "3  annotated" in CliRunner().invoke(app, words).stdout
-    assert "0  annotated" in CliRunner().invoke(app, words).stdout
-    stats = CliRunner().invoke(app, ["go", "data", "stats", str(out)]).stdout
-    assert "beside moves and results: root_value" in stats
-    coarse = CliRunner().invoke(app, [*words, "--precision", "int8"])
-    assert isinstance(coarse.exception, DataError)
-    assert "precision differ" in str(coarse.exception)
-    refused = CliRunner().invoke(app, [*words, "--weights", "nowhere"])
-    assert isinstance(refused.exception, WeightsError)
-    with ShardWriter(tmp_path / "small", size=SIZE) as writer:
-        writer.add(random_game(1, size=SIZE))
-    words[3] = str(tmp_path / "small")
-    assert "weights for 7x7 to 13x13, not for 5x5" in str(CliRunner().invoke(app, words).exception)
+    words = ["data", "annotate", folder, "--out", tmp_path / "out", "--simulations", 4]
+    words += ["--workers", 1, "--precision", "fp32"]
+    assert "3  annotated" in run(*words)
+    assert "0  annotated" in run(*words)
+    assert "beside moves and results: root_value" in run("data", "stats", tmp_path / "out")
+    with pytest.raises(DataError, match="precision differ"):
+        run(*words, "--precision", "int8")
+    with pytest.raises(WeightsError):
+        run(*words, "--weights", "nowhere")
+    words[2] = write_set(tmp_path / "small", [random_game(1, size=SIZE)])
+    with pytest.raises(Exception, match="weights for 7x7 to 13x13, not for 5x5"):
+        run(*words)

@@ -9,45 +9,30 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sgfmill.boards import Board as SgfmillBoard
-from tests.go_learning.go_data_games import random_game, random_moves, sgf_of, turned
+from tests.go_learning.go_data_games import random_game, random_moves, sgf_of, turned, write_set
 
 from miai_go.errors import DataError
 from miai_go.kernels import trail
 from miai_go.learning.data.batches import Batch
 from miai_go.learning.data.dataset import GoDataset, Prefetcher, in_split, shards_of
-from miai_go.learning.data.shards import ShardWriter
 from miai_go.learning.data.stored_games import StoredGame
 from miai_go.nets.encoder import Positions
+from miai_go.nets.encoders import ZeroEncoder
+from miai_go.nets.network_parameters import ZeroEncoderParameters
 from miai_go.rules.board import Board
 from miai_go.rules.symmetry import inverse, point_tables, turned_planes, turned_policy
 
 
-class Stones:
-    """An encoder of the tests' own: own stones and theirs, slowly."""
-
-    planes = 2
-
-    def __init__(self, size: int = 9) -> None:
-        self.size = size
-        self.scales = np.ones(2, np.float32)
-
-    def encode(
-        self,
-        positions: Positions,
-        out: np.ndarray[tuple[int, ...], np.dtype[np.uint8]] | None = None,
-    ) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
-        stones = np.stack([positions.board(row).stones() for row in range(len(positions))])
-        color = positions.colors()[:, None, None]
-        return np.stack([stones == color, stones == 3 - color], axis=1).astype(np.uint8)
+def stones(size: int = 9) -> ZeroEncoder:
+    """Return an encoder whose first planes are the own stones and theirs."""
+    return ZeroEncoder(size, ZeroEncoderParameters(history=1))
 
 
 def test_shards_without_targets_have_their_moves_beside_shards_with_them(tmp_path: Path) -> None:
     sets = [tmp_path / "recorded", tmp_path / "searched"]
     games = [random_game(seed, length=20, search=seed > 3) for seed in range(8)]
     for folder, portion in zip(sets, (games[:4], games[4:]), strict=True):
-        with ShardWriter(folder, size=9) as writer:
-            for game in portion:
-                writer.add(game)
+        write_set(folder, portion)
     data = GoDataset(sets)
     batch = next(data.batches(len(games) * 20, seed=1))
     assert batch.policy is not None
@@ -68,10 +53,8 @@ def recorded() -> list[StoredGame]:
 
 @pytest.fixture
 def data(tmp_path: Path) -> GoDataset:
-    with ShardWriter(tmp_path / "set", size=9, games_a_shard=5) as writer:
-        for game in recorded():
-            writer.add(game)
-    return GoDataset(tmp_path / "set", encoder=Stones())
+    folder = write_set(tmp_path / "set", recorded(), games_a_shard=5)
+    return GoDataset(folder, encoder=stones())
 
 
 def equal(a: Batch, b: Batch) -> bool:
@@ -209,7 +192,7 @@ def test_batches_made_ahead_are_the_same(data: GoDataset) -> None:
 
 def test_an_error_of_a_batch_made_ahead_is_raised_where_it_is_taken() -> None:
     broken = StoredGame(size=9, moves=np.array([5, 5, 6], np.int16), half_komi=0)
-    data = GoDataset.of_games([broken], encoder=Stones())
+    data = GoDataset.of_games([broken], encoder=stones())
     with Prefetcher(data.batches(3)) as batches, pytest.raises(DataError, match="cannot be played"):
         list(batches)
 
@@ -217,7 +200,7 @@ def test_an_error_of_a_batch_made_ahead_is_raised_where_it_is_taken() -> None:
 @pytest.mark.parametrize("moves", [[5, 5, 6], [82, 1, 2], [-1, 0, 1], [30_000, 1, 2]])
 def test_moves_that_no_board_takes_are_refused(moves: list[int]) -> None:
     game = StoredGame(size=9, moves=np.zeros(3, np.int16), half_komi=0)
-    data = GoDataset.of_games([game], encoder=Stones())
+    data = GoDataset.of_games([game], encoder=stones())
     columns = dict(data.shards[0].columns)
     columns["moves"] = np.array(moves, np.int16)
     columns["moves"].flags.writeable = False
@@ -296,7 +279,7 @@ def test_sgf_serves_batches_without_shards(tmp_path: Path) -> None:
             sgf_of(random_moves(seed, length=10), RE="?" if seed else "B+1")
         )
     (tmp_path / "bad.sgf").write_bytes(b"(;GM[6])")
-    data = GoDataset(tmp_path, encoder=Stones())
+    data = GoDataset(tmp_path, encoder=stones())
     assert len(data) == 1
     assert data.report is not None
     assert data.report.bad == 1
@@ -308,7 +291,7 @@ def test_sgf_serves_batches_without_shards(tmp_path: Path) -> None:
     with pytest.raises(
         DataError, match=r"5 dropped \(another board size\); 1 bad, the first .*bad.sgf"
     ):
-        GoDataset(tmp_path, encoder=Stones(13))
+        GoDataset(tmp_path, encoder=stones(13))
 
 
 def test_unknown_results_are_nan() -> None:
@@ -320,10 +303,9 @@ def test_unknown_results_are_nan() -> None:
 
 
 def test_sizes_must_fit(data: GoDataset, tmp_path: Path) -> None:
-    with ShardWriter(tmp_path / "small", size=7) as writer:
-        writer.add(random_game(1, size=7, length=5))
+    write_set(tmp_path / "small", [random_game(1, size=7, length=5)])
     with pytest.raises(DataError, match="encoder is for 7x7"):
-        GoDataset(tmp_path / "set", encoder=Stones(7))
+        GoDataset(tmp_path / "set", encoder=stones(7))
     both = GoDataset([tmp_path / "set", tmp_path / "small"])
     assert both.sizes == (7, 9)
     with pytest.raises(DataError, match="games of 7x7 and 9x9, where one size"):

@@ -6,34 +6,30 @@ import hashlib
 import io
 import json
 import re
+import shlex
 import socket
 import urllib.request
 from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
-from tests.go_learning.go_data_games import random_game, random_moves, sgf_of
+from tests.go_learning import go_commands
+from tests.go_learning.go_commands import invoke
+from tests.go_learning.go_data_games import random_game, random_moves, sgf_of, write_set
+from tests.warm_command import run_miai
 from tests.whole_texts import assert_expected, assert_transcript, refusal
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from miai_go.commands import add_commands
 from miai_go.errors import DataError
 from miai_go.learning.data import collections as download
 from miai_go.learning.data.collections import PublicDataset
 from miai_go.learning.data.dataset import GoDataset
-from miai_go.learning.data.shards import ShardWriter
+from miai_go.learning.data.shards import COLUMNS
 from miai_go.rules.symmetry import point_tables
 
 
-def run(*words: str | Path) -> str:
-    """Run a command; raise what it raises."""
-    app = typer.Typer()
-    add_commands(app)
-    result = CliRunner().invoke(app, ["go", "data", *map(str, words)])
-    if result.exception is not None:
-        raise result.exception
-    return result.stdout
+def run(*words: object) -> str:
+    return go_commands.run("data", *words)
 
 
 @pytest.fixture
@@ -77,9 +73,7 @@ def test_games_are_imported_once_however_often_it_is_called(games: Path, tmp_pat
 def test_omissions_from_sgf_are_reported_by_every_reader(
     words: list[str], expected: str, games: Path
 ) -> None:
-    app = typer.Typer()
-    add_commands(app)
-    result = CliRunner().invoke(app, ["go", *words, str(games)])
+    result = invoke(*words, games)
     assert result.exit_code == 0, result.output
     assert expected in result.stderr
     assert "bad.sgf: line 1: " in result.stderr
@@ -89,15 +83,12 @@ def test_omissions_from_sgf_are_reported_by_every_reader(
 def test_training_reports_omissions_and_requires_held_out_games(
     games: Path, tmp_path: Path
 ) -> None:
-    app = typer.Typer()
-    add_commands(app)
     config = tmp_path / "patterns.toml"
     text = f'[data]\nsources = ["{games}"]\nvalidation = {{}}\ntest = 0.0\n[patterns]\nepochs = 1\n'
 
     def train(name: str, validation: float) -> Result:
         config.write_text(text.format(validation))
-        words = ["go", "train", "rollout", str(config), "--out", str(tmp_path / name)]
-        return CliRunner().invoke(app, words)
+        return invoke("train", "rollout", config, "--out", tmp_path / name)
 
     learnt = train("learnt", 0.5)
     assert learnt.exit_code == 0, learnt.output
@@ -116,9 +107,7 @@ def test_statistics_are_those_of_the_games(tmp_path: Path) -> None:
         komi, result = (7.0, "B+R") if i < 4 else (5.5, "0")
         (folder / f"{i}.sgf").write_bytes(sgf_of(moves, KM=komi, RE=result, BR=str(2000 + i)))
     run("import", folder, "--out", tmp_path / "set", "--duplicates")
-    with ShardWriter(tmp_path / "searched", size=9) as writer:
-        for seed in (1, 2, 3):
-            writer.add(random_game(seed, search=True))
+    write_set(tmp_path / "searched", [random_game(seed, search=True) for seed in (1, 2, 3)])
     text = "".join(
         run("stats", s, *w)
         for s in (folder, tmp_path / "set", tmp_path / "searched")
@@ -211,3 +200,52 @@ def test_downloads_are_kept_whole_with_their_checksum_or_not_at_all(tmp_path: Pa
     (tmp_path / "a.tgz.sha256").write_text("garbage")
     with pytest.raises(DataError, match="not a SHA-256"):
         download.expected_checksum(path, "", trust_first=True)
+
+
+# -- the page on data: its code and commands run, and its tables name what there is ----------------
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "go-data.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL)
+
+
+@pytest.mark.slow
+def test_its_code_and_commands_run_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "configs").symlink_to(Path(__file__).parents[2] / "configs")
+    names: dict[str, Any] = {}
+    output = ""
+    for language, text in BLOCKS:
+        if language == "python":
+            exec(text, names)
+            continue
+        assert language == "sh"
+        for line in text.splitlines():
+            assert line.startswith("miai ")
+            if "tournament" in line:
+                done = run_miai([*shlex.split(line)[1:], "--set", "rounds=1"], cwd=tmp_path)
+                assert done.returncode == 0, done.stderr
+                continue
+            assert line.startswith("miai go ")
+            output += go_commands.run(*shlex.split(line)[2:])
+    assert len(BLOCKS) == 8
+    assert "40  written to nine" in output
+    assert "chess.sgf: " in output
+    assert "40 games of 9x9, 1200 moves" in output
+    assert "40  annotated" in output
+    assert "4  games played" in output
+    assert "12  written to nine-agents" in output
+
+
+def test_its_tables_name_the_options_and_the_columns() -> None:
+    known = "".join(
+        invoke("data", name, "--help", env={"COLUMNS": "200"}).stdout
+        for name in ("import", "annotate", "play")
+    )
+    options = set(re.findall(r"`(--[\w-]+)`", PAGE))
+    for option in options - {"--json", "--sha256", "--trust-first", "--records", "--set"}:
+        assert option in known, option
+    rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| \w", PAGE, re.MULTILINE)
+    assert {name for row in rows for name in re.findall(r"\w+", row)} == set(COLUMNS)

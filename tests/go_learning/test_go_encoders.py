@@ -19,6 +19,7 @@ from miai_go.nets.encoder import Encoder, Positions, load_encoder
 from miai_go.nets.encoders import AlphaGoEncoder, ZeroEncoder
 from miai_go.nets.network_parameters import AlphaGoEncoderParameters, ZeroEncoderParameters
 from miai_go.rules.board import BoardError
+from miai_go.rules.chains import fills_eye
 
 FULL = ZeroEncoderParameters(history=5, komi=True, legal=True, ko=True)
 
@@ -43,7 +44,7 @@ def random_game(size: int, plies: int, seed: int) -> list[int]:
     for _ in range(plies):
         weights = np.zeros(size**2 + 1)
         for point in range(size**2):
-            if game.legal(point) and not slow_planes.own_true_eye(game.board, point, game.color):
+            if game.legal(point) and not fills_eye(game.board.colors, point, game.color):
                 near = [game.board.colors[n] for n in game.board.neighbours(point)]
                 weights[point] = 0.3 + sum(stone != 0 for stone in near)
         weights[-1] = 0.2 if weights.any() else 1

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.go.positions import go
 from tests.go_learning.go_forest_slow import (
     ONE,
     Judge,
     Judged,
     Node,
     SlowTree,
-    go,
     nodes_of,
     random_judge,
     random_state,
@@ -214,8 +214,6 @@ def test_finished_games_are_worth_their_result_and_settle_the_game() -> None:
     assert forest.tree(0).proven == 0  # a draw proves nothing
     assert forest.tree(0).values()[9] == 0
 
-
-# -- rollouts -------------------------------------------------------------------------------------
 
 # -- many games -----------------------------------------------------------------------------------
 

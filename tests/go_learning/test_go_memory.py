@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.go_learning.go_forest_slow import ONE, Judged, go, random_judge, random_state, root_of
+from tests.go.positions import go
+from tests.go_learning.go_forest_slow import ONE, Judged, random_judge, random_state, root_of
 
 from miai_go.nets.encoder import Positions, positions_of
 from miai_go.rules.coordinates import SYMMETRIES

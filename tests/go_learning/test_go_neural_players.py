@@ -11,8 +11,8 @@ from typing import Any, cast
 import numpy as np
 import pytest
 import torch
-from tests.go.positions import position
-from tests.go_learning.go_forest_slow import ONE, Judged, go, random_judge, random_state, root_of
+from tests.go.positions import go, position
+from tests.go_learning.go_forest_slow import ONE, Judged, random_judge, random_state, root_of
 from tests.go_learning.go_networks_small import write_tower
 
 import miai

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.go_learning.go_forest_slow import go
+from tests.go.positions import go, play
 from tests.go_learning.go_networks_small import write_tower
 
 import miai
@@ -40,10 +40,7 @@ def write(path: Path, *, komi: bool = False, owners: bool = True, score: bool = 
 
 
 def state_at(moves: str, **parameters: Any) -> GoState:
-    state = go(board_size=SIZE, **parameters).new_initial_state()
-    for move in moves.split():
-        state.apply_action(state.string_to_action(move))
-    return state
+    return play(go(board_size=SIZE, **parameters).new_initial_state(), moves)
 
 
 @pytest.mark.slow

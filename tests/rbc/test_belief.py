@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import math
 import random
 import time
+from collections import Counter, defaultdict
+from functools import cache
 from typing import Literal
 
 import chess
 import numpy as np
 import pytest
 from tests.rbc.games import brute_force, follow, key, rbc
+from tests.seeds import seed_of_test
 
 from miai import Json, Observation
+from miai_rbc.belief import scans
 from miai_rbc.belief.belief import RbcBelief, Stash
 from miai_rbc.kernels import expansion
 from miai_rbc.kernels.bitboards import Words
 from miai_rbc.kernels.moves import MAX_MOVES
 from miai_rbc.rules.board_set import BoardSet, Expansion
+from miai_rbc.rules.buffers import BufferPool
+from miai_rbc.rules.game import window
 from miai_rbc.rules.observations import BadObservationError, OpponentMoved
+from miai_rbc.rules.rows import piece_at
 
 STARTS = [
     "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
@@ -277,3 +285,131 @@ def test_an_opponent_that_captures_our_king_ends_the_game() -> None:
         (board,) = belief.boards.boards()
         assert (board.king(chess.WHITE) is None) == ends
         assert (board.piece_at(chess.E1), board.turn) == (chess.Piece.from_symbol("r"), chess.WHITE)
+
+
+# -- memory that is used again never belongs to two arrays at once ---------------------------------
+
+
+def test_memory_is_handed_out_again_once_no_view_is_left() -> None:
+    pool = BufferPool(limit=1 << 20)
+    first = pool.take(10_000)
+    place, view = first.ctypes.data, first[5:50].reshape(5, 9)
+    del first
+    second = pool.take(10_000)
+    assert second.ctypes.data != place  # the view still holds it
+    view[:] = 7
+    second[:] = 3
+    assert (view == 7).all()
+    del view
+    assert pool.kept() == 10_000
+    assert pool.take(9_000).ctypes.data == place
+
+
+def test_the_garbage_collector_may_give_memory_back_at_any_time() -> None:
+    """An array in a reference cycle is freed in the middle of whatever the pool does."""
+    pool = BufferPool(limit=1 << 22)
+
+    class Frame:
+        def __init__(self) -> None:
+            self.me, self.array = self, pool.take(5000)
+
+    before = gc.get_threshold()
+    gc.set_threshold(1)
+    try:
+        for _ in range(2000):
+            Frame()
+            pool.take(6000)
+    finally:
+        gc.set_threshold(*before)
+    assert pool.kept() <= 1 << 22
+
+
+def test_more_than_the_limit_is_given_back() -> None:
+    pool = BufferPool(limit=25_000)
+    arrays = [pool.take(10_000) for _ in range(4)]
+    arrays.clear()
+    assert pool.kept() == 20_000
+
+
+def test_no_array_is_ever_shared() -> None:
+    seed = seed_of_test()
+    rng = random.Random(seed)
+    pool = BufferPool(limit=1 << 18)
+    held: dict[int, np.ndarray[tuple[int, ...], np.dtype[np.uint64]]] = {}
+    for number in range(300):
+        array = pool.take(rng.randrange(1, 30_000))
+        array[:] = number
+        held[number] = array
+        for victim in rng.sample(sorted(held), min(len(held), rng.randrange(3))):
+            del held[victim]
+        array = array[:0]
+        assert all((kept == mark).all() for mark, kept in held.items())
+
+
+# -- scans -----------------------------------------------------------------------------------------
+
+
+@cache
+def middle_games() -> list[tuple[BoardSet, int]]:
+    """Return beliefs of both players that have a few hundred to a few thousand boards."""
+    found = []
+    for seed in range(2):
+        for played in follow(rbc(), random.Random(seed), 16, limit=1000):
+            for player, belief in enumerate(played.beliefs):
+                if len(belief) > 200:
+                    found.append((belief.boards.copy(), player))
+    return found[:: max(1, len(found) // 6)]
+
+
+@pytest.mark.parametrize(
+    "number", [0, 1, *(pytest.param(n, marks=pytest.mark.soak) for n in range(2, 6))]
+)
+def test_outcomes_equal_a_count_by_hand(number: int) -> None:
+    boards, player = middle_games()[number]
+    weights = np.random.default_rng(number).random(len(boards))
+    plain, weighted = (scans.outcomes(boards, player, w) for w in (scans.NO_WEIGHTS, weights))
+    assert plain.total == len(boards)
+    for index, centre in enumerate(scans.CENTRES):
+        counts: Counter[tuple[str | None, ...]] = Counter()
+        sums: defaultdict[tuple[str | None, ...], float] = defaultdict(float)
+        for row, weight in zip(boards.rows, weights, strict=True):
+            seen = tuple(piece_at(row, square) for square in window(centre))
+            counts[seen] += 1
+            sums[seen] += weight
+        assert sorted(plain.sums[index]) == sorted(map(float, counts.values()))
+        assert np.allclose(sorted(weighted.sums[index]), sorted(sums.values()))
+
+
+def test_strategies_keep_their_promises() -> None:
+    """Entropy from its definition; equal weights are no weights."""
+    for boards, player in middle_games():
+        found = scans.outcomes(boards, player)
+        entropies = scans.entropy(boards, player)
+        for index, sums in enumerate(found.sums):
+            share = sums / len(boards)
+            assert entropies[index] == pytest.approx(-(share * np.log2(share)).sum())
+        equal = scans.weighted(boards, player, np.full(len(boards), 0.25))
+        assert np.allclose(equal, entropies)
+
+
+def test_the_partition_looks_at_the_square_whose_commonest_content_is_rarest() -> None:
+    for boards, player in middle_games()[:2]:
+        values = scans.partition(boards, player)
+        for index, centre in enumerate(scans.CENTRES):
+            contents = Counter(piece_at(row, centre) for row in boards.rows)
+            assert values[index] == -max(contents.values())
+
+
+def test_tables_that_grow_hold_the_same_outcomes(monkeypatch: pytest.MonkeyPatch) -> None:
+    boards, player = middle_games()[0]
+    for _ in range(2):
+        boards = boards.copy()
+        boards.rows[:, 7] ^= np.uint64(1)
+        boards, _ = boards.after_opponent(None, limit=20_000)
+    weights = np.random.default_rng(1).random(len(boards))
+    whole = scans.outcomes(boards, player, weights)
+    monkeypatch.setattr(scans, "_FIRST_TABLE", 1 << 10)  # for 512 outcomes
+    found = scans.outcomes(boards, player, weights)
+    assert max(map(len, found.sums)) > 512
+    for sums, expected in zip(found.sums, whole.sums, strict=True):
+        assert sorted(sums) == sorted(expected)

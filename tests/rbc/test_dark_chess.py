@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
+import signal
+import subprocess
+import sys
 from collections import Counter
+from http.client import HTTPConnection
 from typing import Any, cast
 
 import chess
+import numpy as np
 import pytest
+from tests.rbc.games import follow, rbc
 from tests.rbc.test_rbc_renderer import cells_of
 from tests.seeds import seed_of_test
 
 import miai
-from miai import Game, Observation, PlayerView
+from miai import Game, Observation, PlayerView, RandomAgent, State
 from miai.api import renderer_for
 from miai.clock import ClockReading, TimeControl
-from miai.information import EnumeratedBelief
+from miai.information import BeliefState, EnumeratedBelief
 from miai.testing import check_game
+from miai_rbc.agents.dark import DarkMinimax
+from miai_rbc.belief.belief import RbcBelief
 from miai_rbc.belief.dark import DarkBelief
+from miai_rbc.kernels.board import EP_SHIFT, STATE
+from miai_rbc.mistboard import PATH, _Move, answer
 from miai_rbc.rules.dark import DarkGame, DarkState, view_of
+from miai_rbc.rules.game import RbcGame
 from miai_rbc.rules.observations import BadObservationError
 
 PROMOTIONS = "4k3/PPP5/8/8/8/8/5ppp/4K3 w - - 0 1"
@@ -214,3 +226,165 @@ def test_the_equilibrium_values_leaves_by_the_engine(
     value = agent.act(ClockReading(control=TimeControl())).statistics["value"]
     assert isinstance(value, float)
     assert 0.9 < sign * value <= 1
+
+
+# -- an agent as an engine of mistboard ------------------------------------------------------------
+
+
+def move_of(text: str) -> dict[str, str]:
+    return {"from": text[:2], "to": text[2:]}
+
+
+def seen(state: DarkState, player: int, kind: str, **facts: Any) -> dict[str, Any]:
+    window = view_of(state.boards.rows[0], player).window
+    pieces = [
+        [square, {"type": piece.symbol().upper(), "color": ("black", "white")[piece.color]}]
+        for square, piece in state.board().piece_map(mask=window).items()
+    ]
+    lost = seen_by(state, player)["captured"] if kind == "opp_move" else None
+    facts |= {"visibility_mask": hex(window), "visible_pieces": pieces}
+    facts["own_capture_square"] = chess.parse_square(lost) if lost else None
+    return {"ply": state.move_number(), "kind": kind, **facts}
+
+
+def request(player: int = 0, **facts: Any) -> bytes:
+    ids = {"protocolVersion": "1", "gameId": "g", "sessionId": "s", "engineId": "miai"}
+    clock = {"remaining_ms": None, "increment_ms": 0}
+    request = {**ids, "color": ("white", "black")[player], "engineSeed": 1, "clock": clock}
+    return json.dumps({**request, **facts}).encode()
+
+
+@pytest.mark.parametrize(
+    ("player", "opening"), [(0, "e2e4 a7a6 e4e5 d7d5"), (1, "a2a3 e7e5 a3a4 e5e4 d2d4")]
+)
+def test_a_game_is_played_and_the_truth_believed(player: int, opening: str) -> None:
+    """The opening ends with a double step that can be captured en passant."""
+    rng, game, texts = random.Random(seed_of_test()), dark(), opening.split()
+    agent, state = DarkMinimax(game), game.new_initial_state()
+    transcript = [seen(state, player, "initial")]
+    while not state.is_terminal() and state.move_number() < 11:
+        actions = {state.action_to_string(action): action for action in state.legal_actions()}
+        text = texts.pop(0) if texts else rng.choice(list(actions))
+        own, moves = state.current_player() == player, [move_of(text) for text in actions]
+        if own and not texts:
+            news = {"legalMoves": moves, "observationTranscript": transcript}
+            text = "".join(answer(agent, request(player, **news))["move"].values())
+            assert state in agent.belief
+            passed = np.unique(agent.belief.boards.rows[:, STATE] >> EP_SHIFT & np.uint64(127))
+            assert passed.tolist() == [(state.board().ep_square or -1) + 1]
+        state.apply_action(actions[text])
+        facts = {"own_move": move_of(text)} if own else {}
+        transcript.append(seen(state, player, "own_move" if own else "opp_move", **facts))
+    assert state.move_number() > 8
+
+
+START = seen(dark().new_initial_state(), 0, "initial")
+MOVES = [{"from": "e2", "to": "e4"}]
+
+
+def turn(*transcript: Any) -> dict[str, Any]:
+    return {"legalMoves": MOVES, "observationTranscript": transcript}
+
+
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ({"legalMoves": MOVES, "latestObservationDelta": START}, "observationTranscript"),
+        ({"observationTranscript": [START]}, "legalMoves"),
+        (turn({**START, "own_move": MOVES[0]}), "to the opponent's move"),
+        (turn({**START, "kind": "opp_move"}), "goes from the start"),
+        (turn({**START, "visibility_mask": "f"}), "mask"),
+        (turn({**START, "visible_pieces": [[64, {}]]}), "less than"),
+        (turn({**START, "visible_pieces": []}), "standard start"),
+        ({**turn(START), "legalMoves": [{"from": "e2", "to": "e9"}]}, "legalMoves"),
+        ({**turn(START), "legalMoves": 513 * MOVES}, "at most 512"),
+        ({**turn(START), "protocolVersion": "2"}, "protocolVersion"),
+        ({**turn(START), "gameSpecId": "dark-xiangqi"}, "gameSpecId"),
+    ],
+)
+def test_what_is_no_request_is_refused(facts: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        answer(RandomAgent(dark()), request(**facts))
+
+
+@pytest.mark.parametrize(("role", "letter"), [("queen", ""), ("knight", "n"), ("rook", "r")])
+def test_promotions_have_their_actions(role: str, letter: str) -> None:
+    state = dark(fen=PROMOTIONS).new_initial_state()
+    move = _Move.model_validate({**move_of("b7b8"), "promotion": role})
+    assert state.action_to_string(move.action()) == f"b7b8{letter}"
+
+
+@pytest.mark.slow
+def test_the_command_answers_on_the_loopback_interface_until_it_is_interrupted() -> None:
+    command = [sys.executable, "-m", "miai", "dark-chess", "serve", "--agent", "random"]
+    with subprocess.Popen([*command, "--port", "0"], stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        address = server.stdout.readline().split()[-1]
+        assert address.startswith("http://127.0.0.1:")
+        kind, statuses = {"content-type": "application/json"}, []
+        for body, headers in [
+            (request(**turn(START)), kind),
+            (b"{", kind),
+            (request(**turn(START)), {"content-type": "text/plain"}),
+            (request(**turn(START)), {**kind, "host": "example.com"}),
+            (b"", {**kind, "content-length": "10000000"}),
+        ]:
+            connection = HTTPConnection(address.split("/")[2], timeout=20)
+            connection.request("POST", PATH, body, headers)
+            statuses.append(connection.getresponse().status)
+        server.send_signal(signal.SIGINT)
+        assert server.wait(20) == 0
+    assert statuses == [200, 400, 403, 403, 413]
+
+
+# -- reconnaissance blind chess keeps the rules that `miai.testing` checks, with its own belief ----
+
+
+RBC_ENDGAME = "8/8/4k3/8/8/3K4/4P3/8 w - - 0 1"
+
+
+def exact_rbc(game: Game, player: int) -> BeliefState[State]:
+    assert isinstance(game, RbcGame)
+    return RbcBelief(game, player, limit=20_000)
+
+
+@pytest.mark.parametrize(
+    ("limits", "turns"),
+    [
+        ({"full_turn_limit": 10}, 20),
+        ({"full_turn_limit": None, "reversible_moves_limit": 4}, 4 * 127),
+        ({"full_turn_limit": 10_000, "reversible_moves_limit": 4}, 4 * 127),
+    ],
+)
+def test_a_game_is_as_long_as_its_limits_allow(limits: dict[str, int | None], turns: int) -> None:
+    """Of 126 moves that cannot be taken back, 96 are steps of pawns and 30 captures."""
+    assert rbc(**limits).max_game_length() == 2 * turns
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fen", [RBC_ENDGAME, "8/P3k3/8/8/8/8/3K3p/8 b - - 3 9"])
+def test_reconnaissance_and_its_belief_keep_the_rules(fen: str) -> None:
+    report = check_game(rbc(fen=fen, full_turn_limit=12), games=2, seed=5, belief=exact_rbc)
+    assert report.games == 2
+    assert report.beliefs > 20
+
+
+def test_the_clocks_of_worlds_are_what_the_player_can_know() -> None:
+    seed = seed_of_test()
+    output = 0
+    for played in follow(rbc(fen=RBC_ENDGAME), random.Random(seed), 60, limit=5_000):
+        for belief in played.beliefs:
+            assert belief.fullmove_number == played.state.fullmove_number
+            assert belief.quiet >= played.state.halfmove_clock
+            output += belief.quiet == played.state.halfmove_clock
+            assert next(iter(belief)).halfmove_clock == belief.quiet
+    assert output
+
+
+def test_searches_over_worlds_play_it_on_its_own_belief() -> None:
+    game = rbc(full_turn_limit=3)
+    agents = [miai.make_agent("ismcts", game, simulations=2, seed=1)]
+    agents.append(miai.make_agent("pimc", game, simulations=2, worlds=2, seed=1))
+    record = miai.play(game, agents, seed=1)
+    assert record.termination == "terminal", record.detail
+    assert all(move.statistics["belief"] for move in record.moves)

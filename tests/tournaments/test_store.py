@@ -159,14 +159,6 @@ def test_a_second_store_is_not_made_over_the_first(folder: Path) -> None:
         assert len(store.games()) == 4
 
 
-def _text(path: Path) -> None:
-    path.write_text("this is no database, but somebody needs it" * 10)
-
-
-def _empty(path: Path) -> None:
-    path.write_bytes(b"")
-
-
 def _other_program(path: Path) -> None:
     path.unlink()
     with sqlite3.connect(path) as connection:
@@ -192,10 +184,6 @@ def _damaged(path: Path) -> None:
             file.write(b"\xa5" * 64)
 
 
-def _truncated(path: Path) -> None:
-    os.truncate(path, 4096)
-
-
 def _folder(path: Path) -> None:
     path.unlink()
     path.mkdir()
@@ -206,16 +194,16 @@ def _pipe(path: Path) -> None:
     os.mkfifo(path)
 
 
-UNUSABLE: dict[str, tuple[Callable[[Path], None], str]] = {
+UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
     "folder": (_folder, "is a folder, but should be the store of a tournament"),
     "pipe": (_pipe, "is a pipe or a device"),
-    "text": (_text, "is not an SQLite file"),
-    "empty": (_empty, "is cut short"),
+    "text": (lambda path: path.write_text("no database" * 50), "is not an SQLite file"),
+    "empty": (lambda path: path.write_bytes(b""), "is cut short"),
     "other program": (_other_program, "another program"),
     "newer": (_pragma("user_version = 99"), "schema 99 of a newer miai"),
     "older": (_pragma("user_version = 0"), "schema 0 of an older miai"),
     "damaged": (_damaged, "restore the file"),
-    "truncated": (_truncated, "restore the file"),
+    "truncated": (lambda path: os.truncate(path, 4096), "restore the file"),
 }
 
 

@@ -125,3 +125,31 @@ def forced(graph: dict[State, list[State]], reached: set[State], side: int) -> s
                 won.add(state)
                 edge.append(state)
     return won
+
+
+Stones = tuple[frozenset[int], frozenset[int]]
+
+
+class LoneAttacker:
+    """Unconditional life by its meaning: the attacker plays alone and still cannot take the target.
+
+    No regions and nothing of Benson's algorithm: every order of the attacker's moves is tried, the
+    owner always passing. What was found is remembered.
+    """
+
+    def __init__(self, fight: Fight) -> None:
+        self._fight = fight
+        self._takes: dict[Stones, bool] = {}
+
+    def cannot_take(self, attackers: frozenset[int], defenders: frozenset[int]) -> bool:
+        return not self._can_take((attackers, defenders))
+
+    def _can_take(self, stones: Stones) -> bool:
+        if self._fight.target not in stones[1]:
+            return True
+        if stones not in self._takes:
+            # Attacker's stones only become more, the defender's only fewer: there are no loops.
+            following = self._fight.moves((*stones, ATTACKER, -1))
+            after = {(state[0], state[1]) for state in following} - {stones}
+            self._takes[stones] = any(self._can_take(each) for each in after)
+        return self._takes[stones]

@@ -6,8 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-from tests.tsumego.brute_force import ATTACKER, DEFENDER, NOBODY, Fight, State, forced, reachable
-from tests.tsumego.lone_attacker import LoneAttacker
+from tests.tsumego.brute_force import (
+    ATTACKER,
+    DEFENDER,
+    NOBODY,
+    Fight,
+    LoneAttacker,
+    State,
+    forced,
+    reachable,
+)
 from tests.tsumego.tiny_zones import held_zone, tiny_zone
 
 from miai_go.tsumego.problems.canonical_keys import CanonicalForm

@@ -2,27 +2,44 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import hashlib
 import json
 import re
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import typer
+from tests.tsumego.drawn import drawn, empty_corner, second_line
+from tests.tsumego.known_seki import BENT_FOUR_IN_THE_CORNER, SEKI
+from tests.warm_command import run_miai
 from tests.whole_texts import assert_expected
 from typer.testing import CliRunner
 
-from miai_go.tsumego.commands import problem_commands
-from miai_go.tsumego.problem_sgf import Problem, problems_of, shipped_problems, shipped_sgf
+from miai.errors import MiaiError
+from miai_go.errors import ProblemError
+from miai_go.tsumego.commands import problem_commands, solve_command
+from miai_go.tsumego.commands.solve_command import First, KoSide, seconds_of
+from miai_go.tsumego.networks.net_files import NetHeader
+from miai_go.tsumego.networks.predictor import Predictor
+from miai_go.tsumego.problem_sgf import (
+    Problem,
+    collection_sgf,
+    problems_of,
+    shipped_problems,
+    shipped_sgf,
+)
 from miai_go.tsumego.problems.canonical_keys import CanonicalForm
 from miai_go.tsumego.problems.families import family_problems
 from miai_go.tsumego.problems.walled import SIZES
-from miai_go.tsumego.shipped import PROBLEMS, PROBLEMS_DIGEST
+from miai_go.tsumego.shipped import NETWORK, ORDERING, PROBLEMS, PROBLEMS_DIGEST
+from miai_go.tsumego.solver.ordering_net import OrderingHeader
 from miai_go.tsumego.solver.prover import Master
-from miai_go.tsumego.solver.solver import Status, solve
+from miai_go.tsumego.solver.solver import ProblemReport, Solver, Status, solve
 from miai_go.tsumego.zones import find_zone
 
 SAMPLE_SEED = 20
@@ -49,11 +66,44 @@ def reproved(problem: Problem) -> None:
     assert problem.best in problem.solutions
 
 
-def test_the_shipped_file_is_the_built_one() -> None:
-    digest, name = PROBLEMS_DIGEST.read_text().split()
-    assert name == "tsumego.sgf"
-    assert hashlib.sha256(shipped_sgf()).hexdigest() == digest
-    assert PROBLEMS.stat().st_size < 400_000
+@pytest.mark.parametrize(
+    ("file", "digest"),
+    [
+        (PROBLEMS, PROBLEMS_DIGEST),
+        (NETWORK, NETWORK.parent / "SHA256SUMS"),
+        (ORDERING, ORDERING.parent / "ordering.sha256"),
+    ],
+    ids=["problems", "network", "ordering"],
+)
+def test_the_shipped_file_is_the_built_one(file: Path, digest: Path) -> None:
+    expected, name = digest.read_text().split()
+    assert name == file.name.removesuffix(".gz")
+    data = shipped_sgf() if file == PROBLEMS else file.read_bytes()
+    assert hashlib.sha256(data).hexdigest() == expected
+    assert file.stat().st_size < 400_000
+
+
+def test_the_shipped_networks_say_how_they_were_made() -> None:
+    header = NetHeader.read(NETWORK)
+    assert header.bits == 5
+    assert all("/" not in record.command for record in header.history)
+    (record,) = OrderingHeader.read(ORDERING).history
+    assert record.command.startswith("miai go tsumego ordering --rounds 3")
+
+
+def test_the_shipped_network_knows_most_of_the_shipped_problems() -> None:
+    predictor = Predictor(NETWORK)
+    right = []
+    for problem in shipped_problems()[::10]:
+        if problem.first is None or problem.safe is None:
+            continue
+        zone = find_zone(problem.stones, problem.target)
+        chances, _logits = predictor.evaluate(zone)
+        defends = problem.first == zone.defender
+        right.append((chances[int(defends)] > 0.5) == problem.safe)
+    print(f"{sum(right)} of {len(right)}")
+    assert len(right) > 150
+    assert sum(right) > 0.65 * len(right)  # they were chosen to be hard
 
 
 def test_it_says_which_command_made_it() -> None:
@@ -156,3 +206,138 @@ def test_impossible_requests_are_refused(
 
 def test_the_list_shows_families_and_shipped_problems() -> None:
     assert_expected("tsumego/list.txt", run("list") + run("list", "--json"))
+
+
+# -- `miai go solve` as a process: one problem, a collection, a proof, mistakes, Ctrl-C ------------
+
+
+CORNER_FIVE = dataclasses.replace(second_line(5, corner=True), to_play=2, solutions=(1, 4))
+
+
+@pytest.fixture
+def one(tmp_path: Path) -> Path:
+    path = tmp_path / "five.sgf"
+    path.write_bytes(collection_sgf([CORNER_FIVE]))
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    problems = [
+        CORNER_FIVE,
+        dataclasses.replace(second_line(7, corner=False), to_play=1, solutions=(4,)),
+        dataclasses.replace(second_line(6, corner=False), to_play=2),
+        drawn(BENT_FOUR_IN_THE_CORNER),
+        drawn(next(iter(SEKI.values()))),
+    ]
+    path = tmp_path / "all"
+    path.mkdir()
+    (path / "a.sgf").write_bytes(collection_sgf(problems))
+    (path / "b.sgf").write_text("(;SZ[9]AB[aa])(;SZ[30]AB[aa]MA[aa])(;SZ[5]AW[cc]MA[cc])")
+    return path
+
+
+def test_problems_are_reported_drawn_and_proved(
+    one: Path,
+    folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)  # names of problems are paths
+    one, folder = Path(one.name), Path(folder.name)
+    trees = Path("new", "proof.sgf"), Path("few.sgf")
+    solve_command.solve([one], limit="20s", tree=trees[0])
+    solve_command.solve([one], first=First.ATTACKER, tree=trees[1], tree_nodes=9)
+    options: dict[str, Any] = {"first": First.DEFENDER, "ko": KoSide.DEFENDER, "max_problems": 4}
+    for as_json in (False, True):
+        solve_command.solve([folder], as_json=as_json)
+        solve_command.solve([folder], **options, as_json=as_json)
+    text = re.sub(r"\d\.\d+ s\b|(?<=seconds\": )[\d.]+", "0", "".join(capsys.readouterr()))
+    assert_expected("tsumego/solved.txt", text)
+    for tree in trees:
+        assert_expected(f"tsumego/{tree.name}", tree.read_text("utf-8"))
+
+
+def test_a_limit_leaves_it_unsolved_without_a_proof(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "large.sgf"
+    path.write_bytes(collection_sgf([empty_corner()]))
+    solve_command.solve([path], nodes=5_000)
+    output = capsys.readouterr().out
+    assert "unsolved" in output
+    assert "not everything is solved: 5,000 positions were searched" in output
+    tree = tmp_path / "proof.sgf"
+    path.write_bytes(collection_sgf([CORNER_FIVE]))
+    with pytest.raises(ProblemError, match="there is no proof to show for an unsolved problem"):
+        solve_command.solve([path], nodes=20, tree=tree)
+    with pytest.raises(ProblemError, match="there is no proof to show"):
+        solve_command.write_tree(tree, empty_corner(), Solver(empty_corner()), seconds=0.1)
+    assert not tree.exists()
+
+
+def test_unreadable_problems_are_reported_with_status_2(tmp_path: Path) -> None:
+    path = tmp_path / "bad.sgf"
+    path.write_text("(;SZ[9]AB[aa])")
+    done = run_miai(["go", "solve", str(path)])
+    assert done.returncode == 2
+    assert "has no target; mark one of its stones with MA" in done.stdout
+    assert done.stderr == "miai: no problem could be read; see the errors above\n"
+
+
+def test_mistakes_are_refused_before_anything_is_solved(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(MiaiError, match="there is no such file"):
+        solve_command.solve([tmp_path / "missing.sgf"])
+    with pytest.raises(ProblemError, match="of one problem, not of 6"):
+        solve_command.solve([folder], tree=tmp_path / "proof.sgf")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ProblemError, match="contains no SGF"):
+        solve_command.solve([tmp_path / "empty"])
+    assert not (tmp_path / "proof.sgf").exists()
+
+
+def test_an_interruption_gives_the_summary_so_far(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Interrupted(Solver):
+        def solve(self, **more: Any) -> ProblemReport:
+            if self.zone.empty == 6:
+                raise KeyboardInterrupt
+            return super().solve(**more)
+
+    monkeypatch.setattr("miai_go.tsumego.solver.solver.Solver", Interrupted)
+    with pytest.raises(KeyboardInterrupt, match=r"^interrupted after 2 of 8 problems$"):
+        solve_command.solve([folder])
+    assert "\n2 problems, 2 solved; 5,732 positions" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("10s", 10), ("500ms", 0.5), ("2m", 120), ("3", 3), ("0.5h", 1800)]
+)
+def test_durations(text: str, seconds: float) -> None:
+    assert seconds_of(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "0s", "-1s", "1e9", "s", "1d", "inf", "1 s"])
+def test_invalid_durations_are_refused(text: str) -> None:
+    with pytest.raises(ProblemError, match="is not a time"):
+        seconds_of(text)
+
+
+def test_a_node_limit_alone_has_no_time_limit(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], one: Path
+) -> None:
+    """So that the answer does not depend on the machine."""
+    limits = []
+
+    class Noting(Solver):
+        def solve(self, **more: Any) -> ProblemReport:
+            limits.append((more["seconds"], more["nodes"]))
+            return super().solve(**more)
+
+    monkeypatch.setattr("miai_go.tsumego.solver.solver.Solver", Noting)
+    for values in ({}, {"nodes": 500}, {"nodes": 500, "limit": "3s"}, {"limit": "2s"}):
+        solve_command.solve([one], **values)
+    assert limits == [(10.0, None), (None, 500), (3.0, 500), (2.0, None)]
+    assert capsys.readouterr().out

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -76,14 +75,6 @@ def test_sums_that_run_over_prove_nothing() -> None:
     """With sums that may reach infinity this one was held to be safe."""
     finding = ask(fight(18, 11), 0, random_net(18, size=1.0))
     assert finding.verdict == ask(fight(18, 11), 0).verdict == ProofVerdict.REACHED
-
-
-def test_the_shipped_network_is_the_built_file() -> None:
-    output, name = (ORDERING.parent / "ordering.sha256").read_text().split()
-    assert name == ORDERING.name
-    assert hashlib.sha256(ORDERING.read_bytes()).hexdigest() == output
-    (record,) = OrderingHeader.read(ORDERING).history
-    assert record.command.startswith("miai go tsumego ordering --rounds 3")
 
 
 def test_the_shipped_network_spares_most_positions() -> None:

@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.tsumego.tiny_zones import tiny_zone
 
+from miai_go.rules.chains import chain_at
 from miai_go.rules.symmetry import turned_planes
 from miai_go.tsumego.networks.zone_planes import encode, layout_of_zones
 from miai_go.tsumego.problems.canonical_keys import canonical_keys
@@ -44,13 +45,9 @@ def zones(seed: int, count: int = CASES) -> Iterator[Zone]:
 
 
 def block_on(board: NDArray[np.int8], cell: tuple[int, int]) -> set[tuple[int, int]]:
-    found, edge = {cell}, [cell]
-    while edge:
-        for near in beside(board, edge.pop()):
-            if near not in found and board[near] == board[cell]:
-                found.add(near)
-                edge.append(near)
-    return found
+    size = len(board)
+    block = chain_at(board.reshape(-1), cell[0] * size + cell[1], size)
+    return {divmod(point, size) for point in block}
 
 
 def beside(board: NDArray[np.int8], cell: tuple[int, int]) -> Iterator[tuple[int, int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from miai_go.errors import ProblemError
-from miai_go.rules.chains import captured_stone
+from miai_go.rules.chains import captured_stone, chains_of
 from miai_go.tsumego.zones import Zone, find_zone
 
 SIZE = 9
@@ -73,28 +73,12 @@ def _held(rng: np.random.Generator) -> Zone | None:
     board[row : row + height, column : column + width] = box
     if not _standing(board):
         return None
-    target = _largest_block(board)
-    if target is None:
+    flat = board.reshape(-1)
+    blocks = [chain for chain in chains_of(flat, SIZE) if flat[min(chain)] == 2]
+    if not blocks:
         return None
     try:
-        return find_zone(board.reshape(-1), target)
+        largest: set[int] = max(blocks, key=len)
+        return find_zone(flat, min(largest))
     except ProblemError:
         return None
-
-
-def _largest_block(board: np.ndarray[tuple[int, int], np.dtype[np.int8]]) -> int | None:
-    """Return a stone of the defender's largest block."""
-    left = {(int(r), int(c)) for r, c in np.argwhere(board == 2)}
-    largest: list[tuple[int, int]] = []
-    while left:
-        edge = [left.pop()]
-        block = list(edge)
-        while edge:
-            r, c = edge.pop()
-            for near in ((r - 1, c), (r + 1, c), (r, c - 1), (r, c + 1)):
-                if near in left:
-                    left.remove(near)
-                    edge.append(near)
-                    block.append(near)
-        largest = max(largest, block, key=len)
-    return min(largest)[0] * SIZE + min(largest)[1] if largest else None

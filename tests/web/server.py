@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
+import re
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -227,6 +231,29 @@ def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port: int = listening.getsockname()[1]
         return port
+
+
+@contextmanager
+def served(
+    folder: Path, *, port: int = 0, **more: str
+) -> Iterator[tuple[subprocess.Popen[bytes], Browser]]:
+    """Run the real command; give its process, and a browser that has shown the token.
+
+    It is killed in the end; `more` is of its environment.
+    """
+    command = [sys.executable, "-m", "miai", "web", "--port", str(port), "--games", str(folder)]
+    pipe, env = subprocess.PIPE, {**os.environ, **more}
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, env=env) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline().decode()
+        found = re.fullmatch(r"miai web: http://127\.0\.0\.1:(\d+)/\?token=(\S{16,})\n", line)
+        assert found, line
+        browser = Browser(int(found[1]))
+        assert browser.ask(f"/?token={found[2]}").status in (200, 303)
+        try:
+            yield process, browser
+        finally:
+            process.kill()
 
 
 @contextmanager

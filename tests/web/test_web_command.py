@@ -5,31 +5,14 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
 import pytest
 from tests.warm_command import call_miai
-from tests.web.server import Browser, is_turn
-
-
-@contextmanager
-def served(folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], Browser]]:
-    """Run the command; give its process, and a browser that has shown the token that it prints."""
-    command = [sys.executable, "-m", "miai", "web", "--port", "0", "--games", str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        line = process.stdout.readline().decode()
-        found = re.fullmatch(r"miai web: http://127\.0\.0\.1:(\d+)/\?token=(\S{16,})\n", line)
-        assert found, line
-        browser = Browser(int(found[1]))
-        assert browser.ask(f"/?token={found[2]}").status in (200, 303)
-        yield process, browser
+from tests.web.server import is_turn, served
 
 
 def test_it_prints_its_address_answers_and_ends_with_ctrl_c(tmp_path: Path) -> None:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
-import subprocess
-import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
-from tests.web.server import TOKEN, begin, free_port, heed, until, wait
+from tests.web.server import begin, free_port, heed, served, until, wait
 
 from miai.process.agent_process import AgentProcess
 from miai.web import tables
@@ -24,6 +19,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Route
 
 pytestmark = [pytest.mark.engine("chromium"), pytest.mark.slow]
+SECRET = "a-token-of-the-tests"
 
 
 def number_of(page: Page) -> int:
@@ -35,20 +31,6 @@ def click_a_move(page: Page) -> None:
     page.locator(f".area[data-area='{area}']").click()
 
 
-@contextmanager
-def server(folder: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
-    """Run the real command until the block ends or it is killed."""
-    words = [sys.executable, "-m", "miai", "web", "--port", str(port), "--games", str(folder)]
-    environment = {**os.environ, "MIAI_WEB_TOKEN": TOKEN.replace(" ", "-")}
-    with subprocess.Popen(words, stdout=subprocess.PIPE, env=environment) as process:
-        assert process.stdout is not None
-        assert b"http://" in process.stdout.readline()
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
 def test_a_server_that_is_killed_loses_nothing_and_the_open_page_goes_on(
     tmp_path: Path, chromium: Browser
 ) -> None:
@@ -57,8 +39,8 @@ def test_a_server_that_is_killed_loses_nothing_and_the_open_page_goes_on(
     with chromium.new_context() as context:
         page = context.new_page()
         page.on("pageerror", lambda error: errors.append(str(error)))
-        with server(tmp_path / "games", port) as process:
-            page.goto(f"{address}/?token={TOKEN.replace(' ', '-')}")
+        with served(tmp_path / "games", port=port, MIAI_WEB_TOKEN=SECRET) as (process, _):
+            page.goto(f"{address}/?token={SECRET}")
             page.wait_for_url(f"{address}/")
             begin(page, address, "tic_tac_toe")
             for _ in range(2):
@@ -74,7 +56,7 @@ def test_a_server_that_is_killed_loses_nothing_and_the_open_page_goes_on(
             process.wait()
             until(page, "document.getElementById('status').innerText.includes('Connection lost')")
         assert len(played) == 4
-        with server(tmp_path / "games", port):
+        with served(tmp_path / "games", port=port, MIAI_WEB_TOKEN=SECRET):
             # Without being loaded again, the page finds the server.
             wait(page, "document.getElementById('status').textContent === 'Your turn.'")
             expect(page.locator("#moves li")).to_have_text(played, use_inner_text=True)
