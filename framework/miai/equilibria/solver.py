@@ -17,7 +17,8 @@ from miai.agent import Agent, Decision
 from miai.clock import ClockReading
 from miai.equilibria.kernels.sequence_form import iterate
 from miai.equilibria.tree import START, Policy, Tree, digest_after, exploitability
-from miai.errors import WeightsError
+from miai.equilibria.worlds import line_of
+from miai.errors import UnsuitableGameError, WeightsError
 from miai.game import Game
 from miai.parameters import Parameters, parameter
 from miai.progress import Progress
@@ -98,6 +99,8 @@ def averaged(sums: NDArray[np.float64], starts: NDArray[np.int64]) -> Policy:
 class Solver:
     """Regret minimisation on a tree: CFR, CFR+ or PCFR+, with alternating updates.
 
+    Raises `UnsuitableGameError` for a tree that is walked.
+
     Attributes:
       tree: the tree.
       algorithm: its name.
@@ -105,6 +108,11 @@ class Solver:
     """
 
     def __init__(self, tree: Tree, algorithm: Algorithm) -> None:
+        if tree.is_walked:
+            raise UnsuitableGameError(
+                f"{tree.game.info.title}: its {tree.histories:,} histories would be walked in each "
+                "iteration; solve a smaller game"
+            )
         self.tree, self.algorithm = tree, algorithm
         self.rows: list[Row] = []
         self._done = np.zeros(1, np.int64)
@@ -215,7 +223,9 @@ class Solved(Agent):
 
     def policy(self) -> Mapping[int, float]:
         """Return the probabilities in the file."""
-        number = self._numbers.get(reduce(digest_after, self.view.observations, START))
+        number = self._numbers.get(
+            reduce(digest_after, map(line_of, self.view.observations), START)
+        )
         if number is None:
             raise WeightsError(
                 f"{self._path}: has no policy for these observations of player "

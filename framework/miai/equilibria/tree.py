@@ -9,24 +9,23 @@ a sparse matrix of payoffs, weighted by chance.
 from __future__ import annotations
 
 import hashlib
-import random
-from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from itertools import islice
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from miai.agent import checked_policy
+from miai.equilibria.kernels.sequence_form import Form
+from miai.equilibria.unfolding import ForgottenError, Unfolding
+from miai.equilibria.worlds import GameWorlds, number_worlds
 from miai.errors import AgentProtocolError, HiddenInformationError, UnsuitableGameError
-from miai.game import Game, Observation, Player, State
-from miai.plain import dumps, to_plain
-
-if TYPE_CHECKING:
-    from miai.equilibria.kernels.sequence_form import Form
+from miai.game import Game
+from miai.plain import dumps
 
 Policy = NDArray[np.float64]
 """Probabilities of all actions of all information sets, (number of slots,) of a tree."""
@@ -34,20 +33,16 @@ Policy = NDArray[np.float64]
 START: Final = bytes(16)
 """The digest of a player that has observed nothing."""
 
-_PROBES: Final = 50
-_CERTAIN: Final = 20.0
-"""An unbiased estimate exceeds this multiple of the truth at most one time in as many (Markov)."""
-_PROBE_LIMIT: Final = 1e12
-_REPORT_EVERY: Final = 1000
+_MOST_ENTRIES: Final = 20_000_000
+"""Histories that end the game up to which payoffs become a matrix, of 40 bytes an entry."""
+
+_MOST_TEXTS: Final = 100_000
+"""Information sets whose texts are compared."""
 
 
-def digest_after(digest: bytes, observation: Observation | None) -> bytes:
-    """Return the digest of a player's observations with one more, if any, 16 bytes."""
-    if (o := observation) is None:
-        return digest
-    data = to_plain(o.data, what="an observation")
-    line = dumps([o.player, o.actor, o.action, data, o.legal_actions, o.actions])
-    return hashlib.blake2b(digest + line.encode("ascii"), digest_size=16).digest()
+def digest_after(digest: bytes, line: bytes) -> bytes:
+    """Return the digest of a player's observations with one more, see `line_of`, 16 bytes."""
+    return hashlib.blake2b(digest + line, digest_size=16).digest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,21 +68,31 @@ class Tree:
 
     Attributes:
       game: the game.
+      found: its worlds.
+      players: the nodes and information sets of both.
       form: the sequence form.
       actions: (slots,) int64, the action of each slot.
       keys: (information sets, 2) int64, the digest of each one's observations.
       constant: the sum of both players' returns.
-      histories: number of histories, those of chance and of the ends included.
-      information_sets: by number.
     """
 
     game: Game
+    found: GameWorlds
+    players: tuple[Unfolding, Unfolding]
     form: Form
     actions: NDArray[np.int64]
     keys: NDArray[np.int64]
     constant: float
-    histories: int
-    information_sets: list[InformationSet]
+
+    @property
+    def histories(self) -> int:
+        """The number of histories, those of chance and of the ends included."""
+        return int(self.found.histories)
+
+    @property
+    def is_walked(self) -> bool:
+        """Whether its payoffs are too many to keep, so that each policy walks all histories."""
+        return not len(self.form.columns)
 
     @property
     def slots(self) -> int:
@@ -98,12 +103,22 @@ class Tree:
         """Return the number of information sets of both players."""
         return len(self.keys)
 
+    @property
+    def information_sets(self) -> Iterator[InformationSet]:
+        """The information sets, by number."""
+        starts, number = self.form.starts, 0
+        for player, unfolding in enumerate(self.players):
+            for i in range(len(unfolding.sets)):
+                actions = tuple(self.actions[starts[number] : starts[number + 1]].tolist())
+                yield InformationSet(number, player, actions, tuple(unfolding.history(i)))
+                number += 1
+
     @cached_property
     def digest(self) -> str:
         """A digest of game, information sets and payoffs, in hexadecimal."""
         info = self.game.info
         total = hashlib.sha256(dumps([info.name, info.version, self.constant]).encode("ascii"))
-        for values in (self.keys, self.actions, *self.form):
+        for values in (self.keys, self.actions, *self.form, *self.found.worlds):
             total.update(values.tobytes())
         return total.hexdigest()
 
@@ -153,16 +168,26 @@ class Exploitability:
         return self.nash_conv / 2
 
 
-def _value(tree: Tree, policy: Policy, player: int, *, respond: bool) -> float:
-    from miai.equilibria.kernels.sequence_form import evaluate
+def _gradient(tree: Tree, policy: Policy) -> Policy:
+    """Return what each sequence earns its player where it ends the game, (slots + 2,)."""
+    from miai.equilibria.kernels.sequence_form import gradient
 
-    work = np.empty((2, tree.slots + 2))
-    return tree.constant / 2 + evaluate(tree.form[:], policy, np.int64(player), respond, work)
+    reach, values = np.empty((2, tree.slots + 2))
+    gradient(tree.form[:], policy, reach, values)
+    if tree.is_walked:
+        _walk(tree.found, tree.players, reach, values, ends=0)
+    return values
+
+
+def _value(tree: Tree, policy: Policy, values: Policy, player: int, *, respond: bool) -> float:
+    from miai.equilibria.kernels.sequence_form import fold
+
+    return tree.constant / 2 + fold(tree.form[:], policy, values, np.int64(player), respond)
 
 
 def expected_values(tree: Tree, policy: Policy) -> tuple[float, float]:
     """Return both players' expected returns if they play a policy."""
-    first = _value(tree, policy, 0, respond=False)
+    first = _value(tree, policy, _gradient(tree, policy), 0, respond=False)
     return first, tree.constant - first
 
 
@@ -172,13 +197,15 @@ def best_response(tree: Tree, policy: Policy, player: int) -> tuple[float, Polic
     Of equally good actions it takes the first.
     """
     response = policy.copy()
-    return _value(tree, response, player, respond=True), response
+    return _value(tree, response, _gradient(tree, policy), player, respond=True), response
 
 
 def exploitability(tree: Tree, policy: Policy) -> Exploitability:
     """Return the values of a policy and of the best responses to it."""
-    first, second = (best_response(tree, policy, player)[0] for player in range(2))
-    return Exploitability(values=expected_values(tree, policy), best_responses=(first, second))
+    values = _gradient(tree, policy)
+    first = _value(tree, policy, values.copy(), 0, respond=False)
+    best = [_value(tree, policy.copy(), values, player, respond=True) for player in range(2)]
+    return Exploitability(values=(first, tree.constant - first), best_responses=(best[0], best[1]))
 
 
 # -- extraction -----------------------------------------------------------------------------------
@@ -194,12 +221,12 @@ def extract(
 
     Args:
       max_histories: maximum number of histories.
-      progress: called with the number of histories so far, every thousand.
+      progress: called with the number of worlds so far, every thousand.
 
     Raises:
-      UnsuitableGameError: the game has more histories, other than two players or no constant sum;
-        or a player forgets: one information set follows different own actions, or the game's text
-        for it is that of another.
+      UnsuitableGameError: the game has more histories, other than two players, no constant sum or
+        no end; or a player forgets: one information set follows different own actions, or the
+        game's text for it is that of another.
     """
     info = game.info
     if info.num_players != 2 or info.utility_sum is None:
@@ -209,157 +236,110 @@ def extract(
             f"{info.title}: has {fault}; exploitability and equilibria are computed for two "
             "players, of whom one wins what the other loses"
         )
-    estimate = estimated_histories(game)
-    if estimate > _CERTAIN * max_histories:
-        raise _too_large(game, max_histories, estimate, "nothing was extracted")
-    walk = _Walk(game, max_histories, progress)
-    walk.run()
-    if not walk.sets:
+    found = number_worlds(game, max_histories, progress)
+    players = []
+    for player, start in enumerate(found.start):
+        try:
+            players.append(Unfolding(found.worlds, player, start))
+        except ForgottenError as error:
+            raise _forgets(game, player, "observations", *error.histories) from None
+    if not any(len(player.sets) for player in players):
         raise UnsuitableGameError(f"{info.title}: players never decide, so there is no policy")
-    return walk.tree()
+    tree = _assembled(game, found, players)
+    _check_texts(tree)
+    return tree
 
 
-def estimated_histories(game: Game) -> float:
-    """Return an unbiased estimate of the number of histories (Knuth 1975), from random games.
-
-    A game whose estimate exceeds 10**12 is not played to the end.
-    """
-    rng, total = random.Random(0), 0.0
-    for _ in range(_PROBES):
-        state, ways = game.new_initial_state(), 1.0
-        total += ways
-        while not state.is_terminal() and ways < _PROBE_LIMIT:
-            legal = state.legal_actions()
-            ways *= len(legal)
-            total += ways
-            state.apply_unchecked(rng.choice(legal))
-    return total / _PROBES
-
-
-def _too_large(game: Game, limit: int, estimate: float, reached: str) -> UnsuitableGameError:
-    return UnsuitableGameError(
-        f"{game.info.title}: its tree has about {estimate:.2g} histories, estimated from "
-        f"{_PROBES} random games, and the limit is {limit:,}; {reached}. Choose smaller parameters "
-        "of the game or a higher limit"
+def _assembled(game: Game, found: GameWorlds, players: Sequence[Unfolding]) -> Tree:
+    """Return the tree of a game from its worlds and what its players observe of them."""
+    first, second = players
+    shift, slots = len(first.actions), len(first.actions) + len(second.actions)
+    parents = [
+        np.where(player.sequences < 0, slots + number, player.sequences + number * shift)
+        for number, player in enumerate(players)
+    ]
+    second.nodes.slots[second.nodes.slots >= 0] += shift
+    sets = [len(first.sets), len(second.sets)]
+    form = Form(
+        starts=np.append(first.starts, second.starts[1:] + shift),
+        parents=np.concatenate(parents),
+        bounds=np.cumsum([0, *sets]),
+        offsets=np.zeros(slots + 3, np.int64),
+        columns=np.empty(0, np.int32),
+        payoffs=np.empty(0),
+    )
+    if found.ends <= _MOST_ENTRIES:
+        form = _with_payoffs(form, found, players)
+    return Tree(
+        game=game,
+        found=found,
+        players=(first, second),
+        form=form,
+        actions=np.concatenate([first.actions, second.actions]),
+        keys=np.concatenate([_digests(found, player) for player in players]),
+        constant=float(game.info.utility_sum or 0.0),
     )
 
 
-class _Walk:
-    """Visits all histories in depth-first order.
+def _with_payoffs(form: Form, found: GameWorlds, players: Sequence[Unfolding]) -> Form:
+    """Return a form with the payoffs of all pairs of sequences, the same pairs added up."""
+    size = form.starts[-1] + 2
+    work = np.ones(size)  # a policy that plays everything
+    firsts, seconds, payoffs = _walk(found, players, work, work, ends=int(found.ends))
+    pairs, inverse = np.unique(firsts * size + seconds, return_inverse=True)
+    sums = np.bincount(inverse, weights=payoffs)
+    rows, columns = np.divmod(pairs, size)
+    both, others = np.concatenate([rows, columns]), np.concatenate([columns, rows])
+    by_row = np.lexsort((others, both))
+    return form._replace(
+        offsets=np.cumsum(np.bincount(both + 1, minlength=size + 1)),
+        columns=others[by_row].astype(np.int32),
+        payoffs=np.concatenate([sums, -sums])[by_row],
+    )
 
-    Until the information sets are sorted, a player's empty sequence is its number less 2, so that
-    it counts from the end of an array over sequences.
-    """
 
-    def __init__(self, game: Game, limit: int, progress: Callable[[int], None] | None) -> None:
-        self.game, self.limit, self.progress = game, limit, progress
-        self.count, self.constant = 0, float(game.info.utility_sum or 0.0)
-        self.numbers: dict[tuple[int, bytes], int] = {}  # by player and digest
-        self.texts: dict[tuple[int, str], int] = {}
-        self.sets: list[tuple[int, tuple[int, ...], tuple[int, ...]]] = []
-        self.parents, self.starts = array("q"), array("q", [0])
-        self.firsts, self.seconds, self.payoffs = array("q"), array("q"), array("d")
+def _walk(
+    found: GameWorlds, players: Sequence[Unfolding], reach: Policy, values: Policy, *, ends: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Call `kernels.histories.walk`; return what it writes of histories, if any are `ends`."""
+    from miai.equilibria.kernels.histories import walk
 
-    def run(self) -> None:
-        """Visit all histories. Raises `UnsuitableGameError`."""
-        state = self.game.new_initial_state()
-        seen = [digest_after(START, state.observation(player)) for player in range(2)]
-        stack = [(state, seen, (-2, -1), 1.0)]
-        while stack:
-            state, digests, sequences, chance = stack.pop()
-            self._count()
-            actor = state.next_actor()
-            if actor == Player.TERMINAL:
-                self._end(state, sequences, chance)
-                continue
-            if actor == Player.CHANCE:
-                branches = [(a, sequences, chance * p) for a, p in state.chance_outcomes()]
-            else:
-                legal = tuple(state.legal_actions())
-                start = self._first_slot(state, actor, digests[actor], sequences[actor], legal)
-                branches = [
-                    (action, (slot, sequences[1]) if actor == 0 else (sequences[0], slot), chance)
-                    for slot, action in enumerate(legal, start)
-                ]
-            for action, reached, probability in reversed(branches):
-                child = state.clone()
-                child.apply_unchecked(action)
-                seen = [digest_after(d, child.observation(p)) for p, d in enumerate(digests)]
-                stack.append((child, seen, reached, probability))
+    written = np.empty(ends, np.int64), np.empty(ends, np.int64), np.empty(ends)
+    frames, chances = np.empty((found.longest + 1, 7), np.int64), np.empty(found.longest + 1)
+    first, second = (player.nodes[:] for player in players)
+    walk(found.worlds[:], first, second, reach, values, written, frames, chances)
+    return written
 
-    def _count(self) -> None:
-        self.count += 1
-        if self.count > self.limit:
-            estimate = max(estimated_histories(self.game), self.count)
-            reached = f"it was reached with {len(self.sets):,} information sets"
-            raise _too_large(self.game, self.limit, estimate, reached)
-        if self.progress is not None and self.count % _REPORT_EVERY == 0:
-            self.progress(self.count)
 
-    def _end(self, state: State, sequences: tuple[int, int], chance: float) -> None:
-        first, second = state.returns()
-        if abs(first + second - self.constant) > 1e-9:
-            raise UnsuitableGameError(
-                f"{self.game.info.title}: the returns {first:g} and {second:g} after the actions "
-                f"{state.history()} do not sum to {self.constant:g}, as its `utility_sum` says"
-            )
-        self.firsts.append(sequences[0])
-        self.seconds.append(sequences[1])
-        self.payoffs.append(chance * (first - self.constant / 2))
+def _digests(found: GameWorlds, player: Unfolding) -> NDArray[np.int64]:
+    """Return the digests of a player's information sets, (m, 2)."""
+    digests: list[bytes] = []
+    for parent, seen in zip(player.parents.tolist(), player.nodes.seen.tolist(), strict=True):
+        before = digests[parent] if parent >= 0 else START
+        digests.append(digest_after(before, found.lines[seen]) if seen >= 0 else before)
+    joined = b"".join(digests[node] for node in player.sets)
+    return np.frombuffer(joined, "<i8").reshape(-1, 2)
 
-    def _first_slot(
-        self, state: State, player: int, digest: bytes, sequence: int, legal: tuple[int, ...]
-    ) -> int:
-        """Return the first slot of the information set of who acts, a new one where needed."""
-        number = other = self.numbers.setdefault((player, digest), len(self.sets))
-        if number == len(self.sets):
-            with suppress(HiddenInformationError):  # it has no text
-                text = state.information_state_string(player)
-                other = self.texts.setdefault((player, text), number)
-            self.sets.append((player, legal, tuple(state.history())))
-            self.parents.append(sequence)
-            self.starts.append(self.starts[number] + len(legal))
-        if other != number or (self.parents[number], self.sets[number][1]) != (sequence, legal):
-            what = "observations" if other == number else "text of its information state"
-            raise UnsuitableGameError(
-                f"{self.game.info.title}: imperfect recall: player {player} has the same {what} "
-                f"after the actions {list(self.sets[other][2])} and {state.history()}, though it "
-                "has acted or observed differently on the way; exploitability is defined for "
-                "players that forget nothing"
-            )
-        return self.starts[number]
 
-    def tree(self) -> Tree:
-        """Return what was visited, with the information sets sorted by player."""
-        from miai.equilibria.kernels.sequence_form import Form
+def _check_texts(tree: Tree) -> None:
+    """Raise `UnsuitableGameError` if the game's texts take information sets for one."""
+    met: dict[tuple[int, str], InformationSet] = {}
+    for at in islice(tree.information_sets, _MOST_TEXTS):
+        state = tree.game.new_initial_state()
+        for action in at.history:
+            state.apply_unchecked(action)
+        with suppress(HiddenInformationError):  # it has no text
+            text = state.information_state_string(at.player)
+            if (other := met.setdefault((at.player, text), at)) is not at:
+                what = "text of its information state"
+                raise _forgets(tree.game, at.player, what, other.history, at.history)
 
-        order = np.argsort([player for player, _, _ in self.sets], kind="stable")
-        sets = [InformationSet(number, *self.sets[i]) for number, i in enumerate(order)]
-        counts, old_starts = np.diff(self.starts)[order], np.array(self.starts)[order]
-        starts = np.concatenate([[0], np.cumsum(counts)])
-        size = starts[-1] + 2
-        place = np.arange(size)  # of each old sequence
-        place[np.repeat(old_starts - starts[:-1], counts) + place[:-2]] = place[:-2].copy()
-        pairs = place[np.array(self.firsts)] * size + place[np.array(self.seconds)]
-        pairs, inverse = np.unique(pairs, return_inverse=True)
-        payoffs = np.bincount(inverse, weights=np.array(self.payoffs))
-        rows, columns = np.divmod(pairs, size)
-        both, others = np.concatenate([rows, columns]), np.concatenate([columns, rows])
-        by_row = np.lexsort((others, both))
-        keys = np.frombuffer(b"".join(digest for _, digest in self.numbers), "<i8")
-        return Tree(
-            game=self.game,
-            form=Form(
-                starts=starts,
-                parents=place[np.array(self.parents)[order]],
-                bounds=np.array([0, sum(at.player == 0 for at in sets), len(sets)]),
-                offsets=np.cumsum(np.bincount(both + 1, minlength=size + 1)),
-                columns=others[by_row].astype(np.int32),
-                payoffs=np.concatenate([payoffs, -payoffs])[by_row],
-            ),
-            actions=np.array([action for at in sets for action in at.actions]),
-            keys=keys.reshape(-1, 2)[order],
-            constant=self.constant,
-            histories=self.count,
-            information_sets=sets,
-        )
+
+def _forgets(
+    game: Game, player: int, what: str, first: Sequence[int], second: Sequence[int]
+) -> UnsuitableGameError:
+    return UnsuitableGameError(
+        f"{game.info.title}: imperfect recall: player {player} has the same {what} after the "
+        f"actions {list(first)} and {list(second)}, though it has acted or observed differently "
+        "on the way; exploitability is defined for players that forget nothing"
+    )

@@ -76,6 +76,8 @@ class OpenSpielGame(Game):
             )
         self.chance_offset = actions
         self.shows_information_state = bool(kind.provides_information_state_string)
+        observed = self.inner.get_parameters().get("obstype")
+        self.is_keyed = self.short_name in _KEYED and observed == "reveal-nothing"
         total = self.inner.utility_sum()
         simultaneous = kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS
         length = self.inner.max_game_length() * (players if simultaneous else 1)
@@ -138,6 +140,8 @@ class OpenSpielGame(Game):
 
     def text_for(self, inner: Any, player: int) -> str:
         """Return what OpenSpiel tells a player in a state."""
+        if self.is_keyed:
+            return str(inner.information_state_string(player)).rpartition("\n")[0]
         if self.shows_information_state:
             return str(inner.information_state_string(player))
         return str(inner.observation_string(player))
@@ -198,6 +202,10 @@ _WRONG_TENSORS: Final = frozenset(
     {"colored_trails", "dou_dizhu", "hanabi", "hearts", "lewis_signaling", "spades"}
 )
 """Games without a tensor here: at the end or between deals theirs tells more than their text."""
+
+_KEYED: Final = frozenset({"dark_hex", "phantom_ttt"})
+"""Games whose state is what both players see, but for the text of their own actions, which is left
+out of what they observe where it names nothing else."""
 
 _WRONG_TEXTS: Final = frozenset({"oh_hell"})
 """Games whose actions are numbers here: OpenSpiel's texts are right in certain positions only."""
@@ -276,7 +284,13 @@ class OpenSpielState(SimultaneousState):
         )
 
     def _key(self) -> Hashable:
-        """Return the history: OpenSpiel promises nothing about states with equal texts."""
+        """Return the history: OpenSpiel promises nothing about states with equal texts.
+
+        In the games of `_KEYED`, return what both players know of the board, and who moves.
+        """
+        if self.game.is_keyed:
+            views = (self.game.text_for(self.inner, player) for player in range(2))
+            return " ".join([str(self.inner.current_player()), *views])
         # Without the actions of a decision that others have yet to take.
         decided = self._history[: len(self._history) - len(self._pending)]
         return " ".join(map(str, decided))

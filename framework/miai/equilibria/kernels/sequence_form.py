@@ -31,7 +31,8 @@ class Form(NamedTuple):
       parents: (n,) the sequence that leads to each information set.
       bounds: (3,) the information sets of a player are those from its bound to the next.
       offsets: (s + 3,) the first entry of each sequence in what follows.
-      columns: (2 m,) the other player's sequence, once from either player's side.
+      columns: (2 m,) the other player's sequence, once from either player's side; empty where they
+        are too many, so that histories are walked instead.
       payoffs: (2 m,) the return of the sequence's player less half of the constant sum, times the
         probability of chance.
     """
@@ -69,23 +70,37 @@ def _gradient(form: Form, player: Int, reach: Floats, values: Floats) -> None:
 
 
 @kernel
-def evaluate(
-    packed: tuple[Any, ...], policy: Floats, player: Int, respond: bool, work: Floats
+def gradient(packed: tuple[Any, ...], policy: Floats, reach: Floats, values: Floats) -> None:
+    """Write what each sequence earns its player, against the other's policy, as the game ends.
+
+    Args:
+      packed: a `Form`.
+      policy: (s,) probabilities.
+      reach: (s + 2,) written: how probable the policy makes each sequence of its player.
+      values: (s + 2,) written: returns less half of the constant sum.
+    """
+    form = Form(*packed)
+    for player in range(2):
+        _reach(form, policy, player, reach)
+    for player in range(2):
+        _gradient(form, player, reach, values)
+
+
+@kernel
+def fold(
+    packed: tuple[Any, ...], policy: Floats, values: Floats, player: Int, respond: bool
 ) -> float:
     """Return the value of a policy for a player, less half of the constant sum.
 
     Args:
       packed: a `Form`.
       policy: (s,) probabilities.
+      values: (s + 2,) those of `gradient`; a player's later sequences are added to its earlier.
       respond: whether the player's part of the policy is first replaced by a best response; of
         equally good actions that takes the first.
-      work: (2, s + 2) work space.
     """
     form = Form(*packed)
     starts, bounds = form.starts, form.bounds
-    reach, values = work[0], work[1]
-    _reach(form, policy, 1 - player, reach)
-    _gradient(form, player, reach, values)
     for i in range(bounds[player + 1] - 1, bounds[player] - 1, -1):
         best, value = starts[i], 0.0
         for slot in range(starts[i], starts[i + 1]):
