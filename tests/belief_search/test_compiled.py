@@ -147,6 +147,14 @@ def test_cores_save_what_they_are_made_for() -> None:
     assert nodes["exact"] * 2 < nodes["table"]
 
 
+@pytest.mark.parametrize("arm", RIGHT[1:])
+def test_what_is_remembered_is_found_again(arm: str) -> None:
+    problem = PhantomLinesProblem()
+    search, root = compiled(problem, arm), problem.roots("random", 1, depth=2, seed=5)[0]
+    first, again = (search.search(root, 2).statistics for _ in range(2))
+    assert 2 * again["nodes"] < first["nodes"]
+
+
 @pytest.mark.parametrize("verified", [True, False])
 def test_a_limit_without_room_is_refused_with_one_that_has_room(*, verified: bool) -> None:
     problem = PhantomLinesProblem()

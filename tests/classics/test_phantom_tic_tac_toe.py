@@ -8,10 +8,11 @@ from functools import partial
 from typing import Any
 
 import pytest
-from tests.framework.histories import state_after
+from tests.framework.histories import state_after, view_of
 
 import miai
 from miai import Observation, State
+from miai.api import renderer_for
 
 GAME = miai.load_game("phantom_tic_tac_toe")
 play = partial(state_after, GAME)
@@ -32,6 +33,15 @@ def test_the_refused_cell_stays_known_to_be_taken() -> None:
     assert 4 not in play(4, 4, 0, 1).legal_actions()
     assert 4 in play(4, 0, 1).legal_actions()  # o never tried it
     assert state.observation(0) == Observation(0, 1, None, None, (0, 1, 2, 3, 5, 6, 7, 8))
+
+
+@pytest.mark.parametrize(
+    ("player", "board"),
+    [(0, ".x.|.x.|...|o out of sight: 2"), (1, "o.o|.x.|...|x out of sight: 1")],
+)
+def test_a_board_shows_a_players_marks_and_what_refused_it(player: int, board: str) -> None:
+    shown = renderer_for(GAME).render(view_of(GAME, player, [4, 4, 0, 1, 2]))
+    assert shown.split() == board.replace("|", " ").split()
 
 
 def test_both_players_learn_the_end() -> None:

@@ -63,11 +63,9 @@ def number_worlds(
       UnsuitableGameError: the game has more histories, no end, or a sum of returns that is not
         constant.
     """
-    mean, error = estimated_histories(game)
-    if mean - _SURE * error > limit:
-        raise _too_large(
-            game, limit, f"about {mean:.2g}", f", estimated from {_PROBES} random games"
-        )
+    if estimate := is_larger(game, limit):
+        source = f", estimated from {_PROBES} random games"
+        raise _too_large(game, limit, f"about {estimate:.2g}", source)
     numbering = _Numbering(game, limit, progress)
     numbering.run()
     worlds = numbering.worlds()
@@ -90,10 +88,11 @@ def number_worlds(
     )
 
 
-def estimated_histories(game: Game) -> tuple[float, float]:
-    """Return an unbiased estimate of the number of histories and its standard error (Knuth 1975).
+def is_larger(game: Game, limit: int) -> float:
+    """Return an estimate of a game's histories if they are surely more than a limit, otherwise 0.
 
-    It is made from random games; one that stands for more than 10**30 histories is not played on.
+    It is unbiased (Knuth 1975), and made from random games; one that stands for more than 10**30
+    histories is not played on.
     """
     rng, totals = random.Random(0), []
     for _ in range(_PROBES):
@@ -105,7 +104,8 @@ def estimated_histories(game: Game) -> tuple[float, float]:
             total += ways
             state.apply_unchecked(rng.choice(legal))
         totals.append(total)
-    return statistics.fmean(totals), statistics.stdev(totals) / _PROBES**0.5
+    mean = statistics.fmean(totals)
+    return mean if mean - _SURE * statistics.stdev(totals) / _PROBES**0.5 > limit else 0.0
 
 
 def _too_large(game: Game, limit: int, number: str, source: str = "") -> UnsuitableGameError:

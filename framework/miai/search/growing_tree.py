@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from miai.equilibria.tree import estimated_histories
 from miai.errors import EmptyBeliefError, UnsuitableGameError
 from miai.game import Game, Observation, Player, State, sample_chance
 from miai.search.evaluators import Evaluate, utilities
@@ -22,7 +21,6 @@ from miai.search.worlds import observation_key
 
 CHANCE = -1  # in place of an information set, of a chance node and of a leaf
 _CAPACITY = 1024  # nodes for which a new tree has room
-_CERTAIN = 4.0  # times the limit: a larger estimate of a game's size is believed
 
 
 class Sequences:
@@ -381,7 +379,9 @@ def complete_tree(game: Game, numbers: Sequences, limit: int) -> GrowingTree | N
 
     An estimate from random games first, so that no large game is unrolled in vain.
     """
-    if estimated_histories(game) > _CERTAIN * limit:
+    from miai.equilibria.worlds import is_larger
+
+    if is_larger(game, limit):
         return None
     tree = GrowingTree(numbers)
     tree.begin(game.new_initial_state())

@@ -106,7 +106,7 @@ class Trainer:
 
     async def open(self, request: Request) -> Response:
         """Open a file of problems."""
-        async with request.form(max_files=1, max_fields=5) as form:
+        async with request.form(max_files=1, max_fields=1) as form:
             file = form.get("file")
             name, data = "", b""
             if isinstance(file, UploadFile):
@@ -121,7 +121,7 @@ class Trainer:
 
     async def generate(self, request: Request) -> Response:
         """Make a random problem."""
-        async with request.form(max_files=0, max_fields=5) as form:
+        async with request.form(max_files=0, max_fields=2) as form:
             entered = {key: value for key, value in form.items() if isinstance(value, str)}
         seed, empty = entered.get("seed", "").strip(), entered.get("empty", "")
         low, high = _EMPTY
