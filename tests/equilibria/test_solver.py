@@ -26,7 +26,7 @@ from miai.cli.solve import SOLUTION
 from miai.equilibria import Tree, exploitability, extract
 from miai.equilibria.solver import ALGORITHMS, Algorithm, SolutionHeader, Solver, run
 from miai.equilibria.tree import InformationSet
-from miai.errors import WeightsError
+from miai.errors import UnsuitableGameError, WeightsError
 from miai.progress import Progress
 from miai.tensors import read_tensors
 from miai.testing import check_agent
@@ -183,6 +183,20 @@ def test_the_agent_plays_what_the_command_solved(tmp_path: Path) -> None:
     policy = tree.policy_from(lambda it: at(agent, *it.history, player=it.player).policy() or {})
     assert policy == pytest.approx(solver.average(), abs=1e-15)
     check_agent(make, tree.game, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("game", "reason"),
+    [
+        ("pig", "has 3 players"),
+        ("prisoners_dilemma", "no constant sum of returns"),
+        ("goofspiel", "its tree has about"),
+    ],
+)
+def test_the_command_refuses_what_it_cannot_solve(game: str, reason: str) -> None:
+    refused = CliRunner().invoke(build_app(), ["solve", game])
+    assert isinstance(refused.exception, UnsuitableGameError)
+    assert reason in str(refused.exception)
 
 
 def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:

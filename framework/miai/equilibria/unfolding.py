@@ -93,7 +93,7 @@ class Unfolding:
         self._sets, self._sequences = _Column(np.int32), _Column(np.int64)
         self._starts, self._firsts = _Column(np.int64), _Column(np.int64, 2)  # world, step
         self._steps = _Column(np.int32, 2)  # the step before, an edge
-        self._menus = _menus(worlds)
+        self._menus, self._width = _menus(worlds), np.max(worlds.seen, initial=0) + 2
         self._starts.add(np.zeros(1, np.int64))
         zero, nothing = np.zeros(1, np.int64), np.full(1, NOTHING)
         self._add_nodes(nothing, np.full(1, start))
@@ -180,9 +180,12 @@ class Unfolding:
 
     def _distinct(self, columns: Ints) -> tuple[Ints, ...]:
         """Return node, observation, world, sequence and step of elements, each once and sorted."""
-        columns = columns[:, np.lexsort(columns[3::-1])]
-        new = (np.diff(columns[:4], prepend=-2) != 0).any(axis=0)
-        node, seen, world, sequence, before, edge = columns[:, new]
+        node, seen, world, sequence = columns[:4]
+        # Two keys are sorted in half the time of four.
+        keys = np.stack([world * (self._starts.rows[-1] + 1) + sequence, node * self._width + seen])
+        order = np.lexsort(keys)
+        new = (np.diff(keys[:, order], prepend=-2) != 0).any(axis=0)
+        node, seen, world, sequence, before, edge = columns[:, order[new]]
         step = len(self._steps) + np.arange(len(node))
         self._steps.add(np.stack([before, edge], axis=1))
         return node, seen, world, sequence, step
