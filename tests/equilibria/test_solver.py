@@ -190,7 +190,7 @@ def test_the_agent_plays_what_the_command_solved(tmp_path: Path) -> None:
     [
         ("pig", "has 3 players"),
         ("prisoners_dilemma", "no constant sum of returns"),
-        ("goofspiel", "its tree has about"),
+        ("phantom_tic_tac_toe", "its tree has about"),
     ],
 )
 def test_the_command_refuses_what_it_cannot_solve(game: str, reason: str) -> None:
