@@ -168,7 +168,7 @@ class Frame:
 def frames_of(record: GameRecord, game: Game, *, worlds: int) -> Iterator[Frame]:
     """Yield the frames of a recorded game, one more than it has actions; then its variations'.
 
-    Variations are shown of games of perfect information.
+    Of a position in a variation, which nobody met, only the truth is shown.
 
     Args:
       record: a record that `miai.playing.replay.replay` accepts.
@@ -196,7 +196,7 @@ def frames_of(record: GameRecord, game: Game, *, worlds: int) -> Iterator[Frame]
         except ValueError as error:
             raise RecordError(f"{record.game}: ply {move.ply}: {error}") from error
         yield Frame(move=move, before=before, views=views())
-    for move, state in () if hidden else variation_actions(record, game):
+    for move, state in variation_actions(record, game):
         yield Frame(move=move, before=None, views=(_truth(renderer, state),))
 
 

@@ -22,8 +22,9 @@ import chess.pgn
 from miai.errors import ConfigError, InvalidStateError, MiaiError, RecordError
 from miai.files import reading
 from miai.parameters import build_parameters
+from miai.plain import Json
 from miai.playing.openings import Opening, check_file, read_text
-from miai.playing.replay import record_of_actions
+from miai.playing.replay import add_tree, is_same_game, record_of_actions
 from miai.record import MOST_MOVES, GameRecord, refuse_long
 from miai_rbc.rbc_parameters import PgnParameters, RbcParameters
 from miai_rbc.rules.actions import SENSE_NOTHING, action_of
@@ -105,7 +106,10 @@ def position_opening(game: RbcGame, fen: str, *, name: str) -> Opening:
     return Opening(settings={"fen": full}, name=name)
 
 
-_HIDING = re.compile(r"^(\[[^\n]*)|^%[^\n]*|;[^\n]*|\{[^}]*\}|(\{)", re.MULTILINE)
+_HIDING = re.compile(
+    r"^(?P<tag>\[[^\n]*)|^(?P<line>[%;])[^\n]*|;(?P<rest>[^\n]*)|\{(?P<said>[^}]*)\}|(?P<open>\{)",
+    re.MULTILINE,
+)
 _TAG = re.compile(r'\[\s*[A-Za-z0-9][A-Za-z0-9_+#=:-]*\s+"[^\n]*"\s*\]\s*')
 _NUMBER = re.compile(r"^\d+\.+|^\d+$")
 _WORD = re.compile(
@@ -134,6 +138,8 @@ def check_words(text: str, *, source: str) -> None:
             if nesting:
                 raise ConfigError(f"{where}: the game ends within a variation; close it with )")
             moves = False
+        elif line == "%":
+            continue
         elif line.startswith("["):
             _check_tag(line, where, among_moves=moves)
         else:
@@ -147,14 +153,21 @@ def check_words(text: str, *, source: str) -> None:
                     raise ConfigError(f"{where}: {wrong}")
 
 
-def _without_comments(text: str, source: str) -> str:
-    """Return the text with a dot for each comment, and the same line numbers."""
+def _without_comments(text: str, source: str, *, keep: bool = False) -> str:
+    """Return the text with a dot for each comment and ``%`` for a line of comment.
+
+    Line numbers stay the same. With `keep`, comments are on lines of their own instead, because
+    python-chess copies the rest of a line at each.
+    """
 
     def shortened(match: re.Match[str]) -> str:
-        if match[2]:
+        if match["open"]:
             number = text.count("\n", 0, match.start()) + 1
             raise ConfigError(f"{source}:{number}: the comment that begins here never ends")
-        return match[1] or "." + "\n." * match[0].count("\n")
+        if match["tag"] or match["line"]:
+            return match["tag"] or "%"
+        said = match["said"] or (match["rest"] or "").replace("}", ")")
+        return f".\n{{{said}}}\n." if keep else "." + "\n." * said.count("\n")
 
     return _HIDING.sub(shortened, text)
 
@@ -170,6 +183,7 @@ MAX_MOVES = 300_000
 """Maximum number of moves of one file."""
 
 _MAX_DEPTH = 100  # variations within variations
+_COPIED = 40  # plies before a variation that python-chess copies in the time of a move
 _STANDARD = ("standard", "chess", "normal", "from position")
 
 
@@ -229,19 +243,23 @@ class PgnOpenings:
 
 
 def games_of(
-    text: str, parameters: PgnParameters, *, source: str, most: int | None = None
+    text: str, parameters: PgnParameters, *, source: str, records: bool = False
 ) -> Iterator[tuple[str, chess.pgn.Game]]:
-    """Yield the games of a text of PGN, of at most `MAX_MOVES` or `most` moves, with their places.
+    """Yield the games of a text of PGN, of at most `MAX_MOVES` moves, with their places.
+
+    Args:
+      records: keep comments and glyphs, read at most half of `miai.record.MOST_MOVES`, and leave
+        out what follows an illegal move in a variation, which joins the game's `errors`.
 
     Raises:
       ConfigError: not PGN, or an illegal move; names source, game and ply.
     """
     check_words(text, source=source)
-    # python-chess copies the rest of a line at each comment.
-    file, room = io.StringIO(_without_comments(text, source)), most or MAX_MOVES
+    file = io.StringIO(_without_comments(text, source, keep=records))
+    room = MOST_MOVES // 2 if records else MAX_MOVES
     for number in count(1):
         where = f"{source}: game {number}"
-        builder = _Builder(parameters, where=where, room=room)
+        builder = _Builder(parameters, where=where, room=room, records=records)
         game = _read_game(file, builder)
         if game is None:
             return
@@ -259,8 +277,9 @@ class _Builder(chess.pgn.GameBuilder[chess.pgn.Game]):
       room: the number of moves that may still be added.
     """
 
-    def __init__(self, parameters: PgnParameters, *, where: str, room: int) -> None:
+    def __init__(self, parameters: PgnParameters, *, where: str, room: int, records: bool) -> None:
         super().__init__()
+        self._records = records
         self.room = room
         self._plies = parameters.plies
         self._variations = parameters.variations
@@ -276,6 +295,7 @@ class _Builder(chess.pgn.GameBuilder[chess.pgn.Game]):
             return chess.pgn.SKIP
         if len(self._cut) > _MAX_DEPTH:
             raise ConfigError(f"{self._where}: variations are nested more than {_MAX_DEPTH} deep")
+        self._take_room(self._ply // _COPIED)
         self._cut.append(False)
         return super().begin_variation()
 
@@ -287,27 +307,42 @@ class _Builder(chess.pgn.GameBuilder[chess.pgn.Game]):
         self._skips = False
 
     def begin_parse_san(self, board: chess.Board, san: str) -> Any:
-        """Leave out moves after the last ply."""
+        """Leave out moves after the last ply, and in a record's variation after an illegal one."""
         self._ply = len(board.move_stack) + 1
         if self._plies is not None and self._ply > self._plies:
             self._cut[-1] = True
-            return chess.pgn.SKIP
-        return None
+        if self._records and len(self._cut) > 1 and not self._cut[-1]:
+            try:
+                board.parse_san(san)
+            except ValueError as error:
+                self.game.errors.append(ValueError(f"ply {self._ply}, in a variation: {error}"))
+                self._cut[-1] = True
+                self._take_room()
+        return chess.pgn.SKIP if self._cut[-1] else None
 
     def visit_move(self, board: chess.Board, move: chess.Move) -> None:
         """Add a move."""
-        self.room -= 1
+        self._take_room()
+        super().visit_move(board, move)
+
+    def visit_comment(self, comment: str) -> None:
+        """Add a comment to a move that was not left out; one more counts as a move."""
+        if self.variation_stack[-1].comment or self.starting_comment:
+            self._take_room()
+        if not self._cut[-1]:
+            super().visit_comment(comment)
+
+    def visit_nag(self, nag: int) -> None:
+        """Add a glyph to a move that was not left out."""
+        if not self._cut[-1]:
+            super().visit_nag(nag)
+
+    def _take_room(self, moves: int = 1) -> None:
+        self.room -= moves
         if self.room < 0:
             raise ConfigError(
                 f"{self._where}: the file holds too many moves; split it, or set plies"
             )
-        super().visit_move(board, move)
-
-    def visit_comment(self, comment: str) -> None:
-        """Drop comments."""
-
-    def visit_nag(self, nag: int) -> None:
-        """Drop glyphs."""
 
     def handle_error(self, error: Exception) -> None:
         """Refuse the game."""
@@ -372,6 +407,9 @@ _RESULTS: Final[Mapping[tuple[float, ...], str]] = {
     (0.0, 0.0): "1/2-1/2",
 }
 _LONGEST_NAME = 200
+_MOST_WARNINGS = 10
+_WHOLE: Final = PgnParameters(variations=True)
+_GLYPHS: Final = ("", "!", "?", "!!", "??", "!?", "?!")  # by number; others are written as $7
 
 
 class PgnRecords:
@@ -379,7 +417,8 @@ class PgnRecords:
 
     A half-move of chess is a sense of nothing and a request; a null move (``--``) is a pass. Senses
     are not written, and refused requests are passes. From the first move that chess forbids on,
-    such as the capture of a king, moves are a comment.
+    such as the capture of a king, moves are a comment. A game that was read is written with its
+    variations, comments, glyphs and tags; if it was changed, what still hangs on its main line.
     """
 
     suffix = ".pgn"
@@ -398,13 +437,18 @@ class PgnRecords:
         parameters = build_parameters(
             RbcParameters, record.game_parameters, where="game_parameters"
         )
-        file = chess.pgn.Game()
-        start = RbcGame(parameters).new_initial_state().board()
-        if start.fen() != chess.STARTING_FEN:
-            file.setup(start)
+        file, earlier = _earlier(str(record.tags.get(self.suffix, ""))) or (None, record)
+        if file is not None and is_same_game(record, earlier):
+            return f"{file}\n"
+        if file is None or record.game_parameters != earlier.game_parameters:
+            file = chess.pgn.Game()
+            start = RbcGame(parameters).new_initial_state().board()
+            if start.fen() != chess.STARTING_FEN:
+                file.setup(start)
         for side, player in zip(("White", "Black"), record.players, strict=True):
             file.headers[side] = _line(player.name or player.agent or "?")
-        file.headers["Date"] = record.started[:10].replace("-", ".") or "????.??.??"
+        if record.started:
+            file.headers["Date"] = record.started[:10].replace("-", ".")
         file.headers["Result"] = _RESULTS.get(record.returns, "*") if record.terminated else "*"
         node, rest = _written(file, _moves_taken(record, RbcGame(parameters)))
         if rest:
@@ -413,16 +457,15 @@ class PgnRecords:
         return f"{file}\n"
 
     def read(self, data: bytes, *, source: str) -> list[GameRecord]:
-        """Return the main lines of the games of a file.
+        """Return the games of a file, with the variations and comments of their main lines.
 
         Raises:
           RecordError: not PGN, no game, or an illegal move; names file, game and ply.
         """
         try:
             text = decoded(data, source=source)
-            games = games_of(text, PgnParameters(), source=source, most=MOST_MOVES // 2)
             records = list[GameRecord]()
-            for where, game in games:
+            for where, game in games_of(text, _WHOLE, source=source, records=True):
                 refuse_long(source, games=len(records) + 1)
                 records.append(_record(game, where))
         except MiaiError as error:
@@ -456,28 +499,47 @@ def _moves_taken(record: GameRecord, game: RbcGame) -> list[chess.Move]:
 def _written(
     file: chess.pgn.Game, moves: Sequence[chess.Move]
 ) -> tuple[chess.pgn.GameNode, Sequence[chess.Move]]:
-    """Add moves up to the first that chess forbids; return the last node and the moves left."""
+    """Make moves the main line, up to the first that chess forbids.
+
+    Returns the last node, behind which nothing stays, and the moves left.
+    """
     node: chess.pgn.GameNode = file
-    board = file.board()
+    board, rest = file.board(), moves[len(moves) :]
     for number, move in enumerate(moves):
         if move and not board.is_legal(move):
-            return node, moves[number:]
-        node = node.add_variation(move)
+            rest = moves[number:]
+            break
+        following = node.next()
+        if following is None or following.move != move:
+            following = node.add_main_variation(move)
+        node = following
         board.push(move)
-    return node, ()
+    node.variations.clear()
+    return node, rest
+
+
+def _earlier(text: str) -> tuple[chess.pgn.Game, GameRecord] | None:
+    """Return the game of a text from which a record was read; None if it has none."""
+    try:
+        ((where, file),) = games_of(text, _WHOLE, source=".pgn", records=True)
+        return file, _record(file, where)
+    except (MiaiError, ValueError):
+        return None
+
+
+def _said(node: chess.pgn.GameNode) -> str:
+    nags = sorted(node.nags)
+    glyphs = " ".join(_GLYPHS[nag] if 0 < nag < len(_GLYPHS) else f"${nag}" for nag in nags)
+    return "\n\n".join(filter(None, (node.starting_comment, glyphs, node.comment)))
 
 
 def _record(game: chess.pgn.Game, where: str) -> GameRecord:
     start = game.board().fen(en_passant="fen")
     try:
         rules = RbcGame(build_parameters(RbcParameters, {"fen": start}, where="FEN"))
-        actions = [
-            action
-            for move in game.mainline_moves()
-            for action in (SENSE_NOTHING, action_of(kernel_move(move or None)))
-        ]
+        actions = [action for node in game.mainline() for action in _actions(node)]
         result = game.headers.get("Result", "*")
-        return record_of_actions(
+        record = record_of_actions(
             rules,
             actions,
             players=[_line(game.headers.get(side, side)) for side in ("White", "Black")],
@@ -485,8 +547,26 @@ def _record(game: chess.pgn.Game, where: str) -> GameRecord:
             returns=(0.0, 0.0) if result == "1/2-1/2" else None,
             detail=f"the file gives {_line(result)}" if result != "*" else "",
         )
+        main = ((node, 2 * number) for number, node in enumerate([game, *game.mainline()]))
+        said = add_tree(
+            record,
+            rules,
+            main,
+            children=lambda node: node.variations,
+            actions=lambda node, _: _actions(node),
+            comment=_said,
+        )
+        warnings: list[Json] = [*map(str, game.errors[:_MOST_WARNINGS]), *filter(None, [said])]
+        record.tags = {PgnRecords.suffix: f"{game}\n"} | (
+            {"warnings": warnings} if warnings else {}
+        )
+        return record
     except (MiaiError, ValueError) as error:
         raise RecordError(f"{where}: {str(error).splitlines()[0]}") from error
+
+
+def _actions(node: chess.pgn.GameNode) -> tuple[int, int]:
+    return SENSE_NOTHING, action_of(kernel_move(node.move or None))
 
 
 def _line(text: str) -> str:

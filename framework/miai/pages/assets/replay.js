@@ -78,7 +78,7 @@ function reveal(row) {
 function pick() {
   const figures = [...board.querySelectorAll("figure")];
   for (const figure of figures) {
-    figure.hidden = shown !== "all" && figure.dataset.view !== shown;
+    figure.hidden = figures.length > 1 && shown !== "all" && figure.dataset.view !== shown;
   }
   const visible = figures.filter((figure) => !figure.hidden);
   board.querySelector(".views").classList.toggle("single", visible.length === 1);
