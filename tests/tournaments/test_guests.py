@@ -316,37 +316,47 @@ def test_of_runners_that_begin_at_once_none_removes_the_folder_of_another(
 # -- rows that are gone ----------------------------------------------------------------------------
 
 
-def test_a_run_that_grows_as_it_is_played_misses_no_game(tmp_path: Path) -> None:
-    run = Run(tmp_path, *RANDOMS, player("dan"), format={"name": "swiss", "rounds": 2})
+FORMATS: dict[str, dict[str, Any]] = {
+    "round-robin": {},
+    "gauntlet": {"heroes": ["ann"]},
+    "swiss": {"rounds": 2},
+    "knockout": {},
+    "adaptive": {"pairs": 3},
+    "match": {"pairs": 3},
+    "sprt": {"name": "match", "pairs": 30, "sprt": {"elo0": 0, "elo1": 300}},
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_games_that_are_gone_are_missed_and_played_again(tmp_path: Path, name: str) -> None:
+    players = RANDOMS[:2] if "pairs" in FORMATS[name] else (*RANDOMS, player("dan"))
+    format_ = {"name": name} | FORMATS[name]
+    run = Run(tmp_path, *players, format=format_, limits={"isolation": "none"})
     run.play()
     assert read_status(run.folder).gaps == ()
-    lost = "game_id = (SELECT max(game_id) FROM games WHERE round = 2)"
     before = games_of(run.folder)
-    for table in ("records", "games"):
-        run.change(f"DELETE FROM {table} WHERE {lost}")
-    assert read_status(run.folder).gaps == ("1 game missing in the store: resume to play them",)
-    run.resume()
-    assert (games_of(run.folder), read_status(run.folder).gaps) == (before, ())
-
-
-@pytest.mark.parametrize("also", ["", "DELETE FROM run WHERE key = 'scheduled'"])
-def test_games_that_are_gone_are_missed_and_played_again(
-    finished: Run, copied: Run, also: str
-) -> None:
-    copied.change(also)
-    for table in ("records", "games"):
-        copied.change(f"DELETE FROM {table} WHERE game_id IN ('ann~bob~0001a', 'bob~own~0001b')")
-    copied.change("DELETE FROM run WHERE key = 'scheduled'")
-    line = "2 games missing in the store: resume to play them"
-    assert f"4 of 6 games are done\n{line}" in read_status(copied.folder).to_text()
-    with Store.read(copied.folder) as store:
-        for details in (False, True):
-            text = build_report(store, details=details).to_text(200)
-            assert f"4 of 6 games done; {line}" in text
-    copied.resume()
-    assert line in copied.said
-    assert games_of(copied.folder) == games_of(finished.folder)
-    assert read_status(copied.folder).gaps == ()
+    last = "(SELECT game_id FROM games WHERE surplus = 0 ORDER BY round DESC, game_id LIMIT 1)"
+    game = [f"DELETE FROM {table} WHERE game_id = {last}" for table in ("records", "games")]
+    count = ["DELETE FROM run WHERE key = 'scheduled'"]
+    missed = "1 game missing in the store: resume to play them"
+    exact = name not in ("knockout", "adaptive", "sprt")
+    unsaid = "the number of games is missing in the store: resume to play all of them"
+    for changes, line in (
+        (game, missed),
+        (game + count, missed if exact else unsaid),
+        (count, unsaid),
+    ):
+        for change in changes:
+            run.change(change)
+        if exact and changes == count:  # as many as the format has
+            continue
+        assert f"games are done\n{line}" in read_status(run.folder).to_text()
+        with Store.read(run.folder) as store:
+            for details in (False, True):
+                assert f"games done; {line}" in build_report(store, details=details).to_text(200)
+        run.resume()
+        assert line in run.said
+        assert (games_of(run.folder), read_status(run.folder).gaps) == (before, ())
 
 
 def test_records_that_are_gone_are_named(copied: Run) -> None:

@@ -479,11 +479,13 @@ def _refuse_other_version(store: Store, game: Game) -> None:
 
 
 def _store_decisions(store: Store, schedule: Schedule) -> None:
-    """Write decisions of the format that a killed run did not write."""
+    """Write decisions of the format that a killed run did not write, and the number of games."""
     surplus = schedule.surplus
     if surplus:
         surplus = (surplus & store.identities()) - {row.game_id for row in store.surplus()}
-    if surplus or store.info().facts != schedule.facts:
+    info = store.info()
+    uncounted = info.scheduled is None and not store.expected
+    if surplus or uncounted or info.facts != schedule.facts:
         store.schedule(surplus=surplus, facts=schedule.facts)
 
 

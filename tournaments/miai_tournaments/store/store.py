@@ -297,6 +297,8 @@ class Store(StoreBase):
         lines, done = [], "FROM games WHERE status = 'done'"
         if missing := self.counts().get("missing"):
             lines.append(f"{counted(missing, 'game')} missing in the store: resume to play them")
+        elif not self.expected and self.info().scheduled is None:
+            lines.append("the number of games is missing in the store: resume to play all of them")
         query = f"SELECT count(*), (SELECT count(*) FROM records) {done}"  # noqa: S608 - constants
         with self._explained():
             ((finished, records),) = self._connection.query(query)
@@ -349,9 +351,9 @@ class Store(StoreBase):
         with self._transaction() as connection:
             # New games, surplus ones and facts are one decision of the format. In one transaction,
             # a run that is killed here finds all of it or none, and asks the format again.
-            if games := list(games):
-                self.size += len(games)
-                connection.execute(REPLACE, ("scheduled", as_json(self.size)))
+            games = list(games)
+            self.size += len(games)
+            connection.execute(REPLACE, ("scheduled", as_json(self.size)))
             insert_games(connection, games)
             for game_id in surplus:
                 # The status is part of the checksum, so the row is sealed again below. Without this
