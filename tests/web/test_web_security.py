@@ -119,6 +119,20 @@ def test_the_streams_of_a_browser_are_bounded(
             events.until(is_turn)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("browsers", [1, 400])
+def test_the_lobby_answers_beside_400_streams(browser: Browser, browsers: int) -> None:
+    table = browser.new_table("tic_tac_toe")
+    assert browser.ask("/").status == 200  # the first takes longer
+    with ExitStack() as stack:
+        for number in range(400):
+            each = browser if number >= browsers else let_in(browser.port)
+            stack.enter_context(each.watching(table))
+        began = time.monotonic()
+        assert let_in(browser.port).ask("/").status == 200
+        assert time.monotonic() - began < 1
+
+
 def test_strangers_connections_give_way(visitor: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("miai.web.server._MOST_CONNECTIONS", 20)
     table = visitor.new_table("tic_tac_toe")
