@@ -1,13 +1,16 @@
 """Won endings of Reconnaissance Blind Chess, played by rbc-strong with the opponent hidden.
 
 Endings are made from a seed: a queen, a rook or two bishops against a king, or three to five pawns
-against two fewer. Both players
-know the position; then White passes and senses nothing for four turns, in which Black moves at
-random. So Black is hidden when the game begins. An ending counts if the embedded engine, on the
-true board, gives White three pawns or more there, and wins it against the evader.
+against two fewer. Both players know the position; then White passes and senses nothing for four
+turns, in which Black moves at random. So Black is hidden when the game begins. An ending counts if
+the embedded engine, on the true board, gives White three pawns or more there, and wins it against
+the evader.
 
 The evader sees the board and plays the move of the embedded engine; it passes where chess has no
 move for it. The passer always passes.
+
+Each game is written to a journal in ``runs``, named after code, budget and seed: the same command
+continues after an interruption, and begins again when the code has changed.
 
     python benchmarks/rbc_endings.py --endings 200
     python benchmarks/rbc_endings.py --endings 40 --against passer --json
@@ -20,13 +23,15 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import chess
 
 from common.conditions import conditions
-from common.evidence import record
+from common.evidence import ROOT, digest, record, rows
 from miai.clock import ClockReading, TimeControl
+from miai.files import Journal
 from miai_rbc.agents.belief_agents import StrongAgent
 from miai_rbc.engines.kernel import KernelEngine, KernelParameters
 from miai_rbc.rbc_parameters import RbcParameters, StrongParameters
@@ -111,14 +116,14 @@ def endings(kind: str, count: int, seed: int) -> Iterator[RbcState]:
 
 
 class Agent:
-    """rbc-strong as White, from a state on; counts its requests and its seconds."""
+    """rbc-strong as White, from a state on; counts the requests and the seconds of a game."""
 
     def __init__(self, evaluations: int) -> None:
         self._parameters = StrongParameters(evaluations=evaluations)
-        self.seconds, self.decisions = {"sense": 0.0, "move": 0.0}, Counter[str]()
 
     def begin(self, state: RbcState, seed: int) -> None:
         """Begin a game with the history of a state."""
+        self.seconds, self.decisions = {"sense": 0.0, "move": 0.0}, Counter[str]()
         self.agent = StrongAgent(state.game, self._parameters)
         self.agent.new_game(seed, player=0)
         self._replayed = state.game.new_initial_state()
@@ -147,20 +152,40 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the share of won endings, by kind and opponent."""
     black = {"evader": engine(EVADER_DEPTH), "passer": passer}
     agent, won = Agent(arguments.evaluations), dict[str, dict[str, list[float]]]()
+    seconds, decisions = {"sense": 0.0, "move": 0.0}, Counter[str]()
+    journal = Journal(arguments.journal or journal_of(arguments))
+    journal.path.parent.mkdir(parents=True, exist_ok=True)
+    done = {tuple(key): values for key, *values in journal.read()}
     for kind in arguments.kinds:
-        states = list(endings(kind, arguments.endings // len(KINDS), arguments.seed))
+        states = list[RbcState]()
         for name in arguments.against:
-            for seed, state in enumerate(states):
-                agent.begin(state, seed)
-                turn, copy = state.fullmove_number, state.clone()
-                result = play(copy, agent, black[name])
+            for number in range(arguments.endings // len(KINDS)):
+                key = (name, kind, number)
+                if key not in done:
+                    count = arguments.endings // len(KINDS)
+                    states = states or list(endings(kind, count, arguments.seed))
+                    agent.begin(states[number], number)
+                    copy = states[number].clone()
+                    result = play(copy, agent, black[name])
+                    done[key] = [result, dict(agent.seconds), dict(agent.decisions)]
+                    journal.append([[key, *done[key]]])
+                    if arguments.verbose:
+                        turns = copy.fullmove_number - states[number].fullmove_number
+                        print(*key, result, turns, states[number].board().fen(), file=sys.stderr)
+                result, spent, decided = done[key]
                 won.setdefault(name, {}).setdefault(kind, []).append(result)
-                if arguments.verbose:
-                    turns = copy.fullmove_number - turn
-                    print(name, kind, seed, result, turns, state.board().fen(), file=sys.stderr)
+                seconds = {phase: total + spent[phase] for phase, total in seconds.items()}
+                decisions.update(decided)
     return {name: figures(kinds) for name, kinds in won.items()} | {
-        "seconds": {k: round(v / agent.decisions[k], 3) for k, v in agent.seconds.items()}
+        "seconds": {k: round(v / decisions[k], 3) for k, v in seconds.items()}
     }
+
+
+def journal_of(arguments: argparse.Namespace) -> Path:
+    """Return the journal of the games of this code, budget and seed."""
+    code = digest([*rows()["rbc-endings"].code, "benchmarks/rbc_endings.py"])
+    name = f"rbc-endings-{code}-{arguments.evaluations}-{arguments.seed}.jsonl"
+    return ROOT / "runs" / name
 
 
 def figures(kinds: dict[str, list[float]]) -> dict[str, Any]:
@@ -186,6 +211,7 @@ def main() -> None:
     parser.add_argument("--against", nargs="+", default=["evader", "passer"])
     parser.add_argument("--evaluations", type=int, default=5000, help="Budget of a sense or move")
     parser.add_argument("--seed", type=int, default=1, help="Seed of the endings")
+    parser.add_argument("--journal", type=Path, help="Journal of the games (default: in runs)")
     parser.add_argument("--verbose", action="store_true", help="Print every game to stderr")
     parser.add_argument("--record", action="store_true", help="Write the row of the page")
     parser.add_argument("--json", action="store_true", help="Print one JSON object")

@@ -48,6 +48,7 @@ SMALL = {
         *("--games", "20", "--rounds", "2"),
         *("--simulations", "50", "--repeats", "1"),
     ),
+    "many_players.py": ("--players", "3", "--repeats", "1"),
     "tournament_scale.py": (
         *("--parts", "overhead", "ratings", "report", "ray", "store", "--repeats", "1"),
         *("--huge-games", "200", "--short-games", "20"),
