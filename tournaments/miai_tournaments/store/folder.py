@@ -199,7 +199,13 @@ def locked(folder: Path, *, kind: RunKind = TOURNAMENT) -> Iterator[RunLock]:
 
 @contextmanager
 def locked_anew(folder: Path, *errors: type[BaseException]) -> Iterator[RunLock]:
-    """Hold the lock for a new run; whoever has it removes the new folder on `errors`."""
+    """Hold the lock of a folder in which a run begins, so that a refused run leaves nothing.
+
+    On `MiaiError` or one of `errors`, a folder that did not exist before is removed with its lock,
+    while the lock is held; it stays if it contains any other file.
+
+    Raises `StoreError` as `locked`.
+    """
     removal = removed_if_refused(folder, {LOCK}, *errors)
     with locked(folder) as lock, removal:
         yield lock
