@@ -103,26 +103,6 @@ def test_comments_stay_with_their_moves_where_stones_are_set_up_later() -> None:
     assert sorted(record.game_parameters["white_stones"]) == ["B4", "C3"]
 
 
-PGN = """[Event "?"]
-[White "Morphy"]
-[Black "Duke"]
-[Result "1-0"]
-
-1. e4 e5 2. Nf3 d6 3. d4 Bg4 1-0
-"""
-
-
-def test_a_game_of_chess_is_one_in_which_nobody_sensed() -> None:
-    (record,) = readable("pgn", "rbc").read(PGN.encode(), source="x.pgn")
-    replay(record)
-    assert [move.text for move in record.moves[:4]] == ["sense -", "e2e4", "sense -", "e7e5"]
-    assert [player.name for player in record.players] == ["Morphy", "Duke"]
-    assert (record.termination, record.loser) == (Termination.RESIGNATION, 1)
-    back = read_back(record, "pgn")
-    assert moves(back) == moves(record)
-    assert '[Result "1-0"]' in readable("pgn", "rbc").write(record)
-
-
 @pytest.mark.parametrize(
     ("old", "new"),
     [("[Event", " [Event"), ("\n\n1.", "\n\n\n1."), ("\n", "\r\n"), ("[Event", "\ufeff[Event")],
@@ -187,10 +167,6 @@ COMMENTED = """% written by hand
 """
 
 
-def nodes_of(node: chess.pgn.GameNode) -> list[chess.pgn.GameNode]:
-    return [node, *(each for child in node.variations for each in nodes_of(child))]
-
-
 def parsed(text: str) -> chess.pgn.Game:
     game = chess.pgn.read_game(io.StringIO(text))
     assert game is not None
@@ -202,6 +178,9 @@ def test_a_tree_of_chess_is_kept_shown_and_written() -> None:
     oracle = parsed(COMMENTED.replace("; a bluff", "{ a bluff}"))
     (record,) = readable("pgn", "rbc").read(COMMENTED.encode(), source="x.pgn")
     replay(record)
+    assert [move.text for move in record.moves[:4]] == ["sense -", "e2e4", "sense -", "e7e5"]
+    assert [player.name for player in record.players] == ["Ann", "Bob"]
+    assert (record.termination, record.loser) == (Termination.RESIGNATION, 0)
     written = readable("pgn", "rbc").write(read_record(record.to_json_lines()))
     assert str(parsed(written)) == str(oracle)
     game = miai.load_game("rbc")
@@ -214,12 +193,13 @@ def test_a_tree_of_chess_is_kept_shown_and_written() -> None:
     for state, position in zip(states, pages, strict=True):
         board = state.board().epd()
         shown[board] = shown.get(board, "") + position.one("decision").text()
-    nodes = nodes_of(oracle)
-    assert len(states) == 2 * len(nodes) - 1
+    nodes: list[chess.pgn.GameNode] = [oracle]
     for node in nodes:
+        nodes += node.variations
         glyphs = [f"${nag}" for nag in node.nags if nag > 6]
         for said in (node.starting_comment, node.comment, *glyphs):
             assert said in shown[node.board().epd()]
+    assert len(states) == 2 * len(nodes) - 1
     begun = [move.action for move in record.moves[:2]]
     node = oracle.variations[0]
     oracle.headers["Result"] = "*"

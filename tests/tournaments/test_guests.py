@@ -318,11 +318,9 @@ def test_of_runners_that_begin_at_once_none_removes_the_folder_of_another(
 
 FORMATS: dict[str, dict[str, Any]] = {
     "round-robin": {},
-    "gauntlet": {"heroes": ["ann"]},
     "swiss": {"rounds": 2},
     "knockout": {},
     "adaptive": {"pairs": 3},
-    "match": {"pairs": 3},
     "sprt": {"name": "match", "pairs": 30, "sprt": {"elo0": 0, "elo1": 300}},
 }
 
