@@ -344,8 +344,8 @@ def test_games_that_are_gone_are_missed_and_played_again(tmp_path: Path, name: s
         (game + count, missed if exact else unsaid),
         (count, unsaid),
     ):
-        for change in changes:
-            run.change(change)
+        for statement in changes:
+            run.change(statement)
         if exact and changes == count:  # as many as the format has
             continue
         assert f"games are done\n{line}" in read_status(run.folder).to_text()
