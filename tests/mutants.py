@@ -1,8 +1,8 @@
 """Wrong edits that tests must notice: ``make mutants``, or ``python -m tests.mutants --help``.
 
 Draws places in the packages at random, changes each as an operator of Cosmic Ray says, and runs
-what would notice it of ``make test``, the files that import the module, and the rest of
-``make test PKG=PART`` for the part that it lies in, slow tests last. Each worker edits a copy of
+``make test PKG=PART`` for the part that it lies in and ``make test``: first the files that import
+the module, the slow tests of the part before those of other parts. Each worker edits a copy of
 the checkout. A failing test kills the mutant if the same test passes without the edit. The journal
 has a line for each mutant; an interrupted run continues from it.
 """
@@ -205,8 +205,11 @@ class Copy:
         return next(iter(names), f"pytest's exit status {run.returncode}")
 
 
-def tests_of(path: Path) -> tuple[list[str], list[str]]:
-    """Return the test files that import a module, and those of its part, with these first."""
+def tests_of(path: Path) -> tuple[list[str], list[str], list[str]]:
+    """Return the test files that import a module, those of its part, and the others.
+
+    The likelier they are to notice an edit, the earlier.
+    """
     part = PARTS["/".join(path.parts[: 2 if path.parts[0] == "plugins" else 1])]
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     listed = re.search(rf"^TESTS_{part} := (.+)$", makefile, re.MULTILINE)
@@ -224,7 +227,7 @@ def tests_of(path: Path) -> tuple[list[str], list[str]]:
     far = sorted(texts.keys() - near, key=lambda file: (package not in texts[file], file))
     own = [file for file in [*near, *far] if file.startswith(folders)]
     own.sort(key=lambda file: not file.startswith("tests/types/"))  # quickest of the slow ones
-    return near, own
+    return near, own, [file for file in far if file not in own]
 
 
 def judge(mutant: Mutant, copy: Copy, clean: Copy) -> dict[str, Any]:
@@ -237,9 +240,9 @@ def judge(mutant: Mutant, copy: Copy, clean: Copy) -> dict[str, Any]:
     killer = None
     try:
         file.write_text(code, encoding="utf-8")
-        near, own = tests_of(path)
+        near, own, others = tests_of(path)
         rest = [file for file in own if file not in near]
-        for tests, marks in ((near, QUICK), (rest, QUICK), (own, SLOW)):
+        for tests, marks in ((near, QUICK), (rest, QUICK), (own, SLOW), (others, QUICK)):
             killer = copy.fails(tests, marks) if tests else None
             if killer and clean.fails([killer] if "::" in killer else tests, marks):
                 killer = None  # a fault of the test or of the machine
