@@ -40,7 +40,7 @@ _MOST_TEXTS: Final = 100_000
 """Information sets whose texts are compared."""
 
 
-def digest_after(digest: bytes, line: bytes) -> bytes:
+def digest_after(digest: bytes | bytearray, line: bytes) -> bytes:
     """Return the digest of a player's observations with one more, see `line_of`, 16 bytes."""
     return hashlib.blake2b(digest + line, digest_size=16).digest()
 
@@ -313,12 +313,12 @@ def _walk(
 
 def _digests(found: GameWorlds, player: Unfolding) -> NDArray[np.int64]:
     """Return the digests of a player's information sets, (m, 2)."""
-    digests: list[bytes] = []
-    for parent, seen in zip(player.parents.tolist(), player.nodes.seen.tolist(), strict=True):
-        before = digests[parent] if parent >= 0 else START
-        digests.append(digest_after(before, found.lines[seen]) if seen >= 0 else before)
-    joined = b"".join(digests[node] for node in player.sets)
-    return np.frombuffer(joined, "<i8").reshape(-1, 2)
+    digests = bytearray()  # of 20 million nodes
+    for parent, seen in zip(player.parents, player.nodes.seen, strict=True):
+        before = digests[16 * parent : 16 * parent + 16] or START
+        digests += digest_after(before, found.lines[seen]) if seen >= 0 else before
+    keys: NDArray[np.int64] = np.frombuffer(digests, "<i8").reshape(-1, 2)[player.sets]
+    return keys
 
 
 def _check_texts(tree: Tree) -> None:

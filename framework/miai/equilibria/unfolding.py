@@ -97,8 +97,11 @@ class Unfolding:
         self._starts.add(np.zeros(1, np.int64))
         zero, nothing = np.zeros(1, np.int64), np.full(1, NOTHING)
         self._add_nodes(nothing, np.full(1, start))
-        waiting = [_Elements(zero, zero, nothing, nothing)]
+        waiting, room = [_Elements(zero, zero, nothing, nothing)], _BATCH
         while waiting:
+            if len(self._steps) > room:
+                waiting = self._forget_steps(waiting)
+                room = 2 * len(self._steps) + _BATCH
             children = self._expand(waiting.pop())
             begins = np.flatnonzero(np.diff(children.node, prepend=NOTHING))
             places = np.arange(0, len(children.node), _BATCH)
@@ -111,14 +114,14 @@ class Unfolding:
             column.rows for column in (self._parents, self._sets, self._sequences)
         )
         self.starts = self._starts.rows
-        self._forget_steps()
+        self._forget_steps([])
         self.actions = worlds.actions[self._edges_of(self._firsts.rows[:, 0])[1]]
 
-    def _forget_steps(self) -> None:
-        """Forget the steps on no way to an information set, most of them."""
+    def _forget_steps(self, waiting: list[_Elements]) -> list[_Elements]:
+        """Forget steps on no way to an information set or a waiting element, which it returns."""
         before, edge = self._steps.rows.T
         on_a_way = np.zeros(len(before), np.bool_)
-        steps = self._firsts.rows[:, 1]
+        steps = np.concatenate([self._firsts.rows[:, 1], *(batch.step for batch in waiting)])
         while len(steps := np.unique(steps[steps != NOTHING])):
             on_a_way[steps] = True
             steps = before[steps]
@@ -126,6 +129,7 @@ class Unfolding:
         self._steps = _Column(np.int32, 2)
         self._steps.add(np.stack([numbers[before[on_a_way]], edge[on_a_way]], axis=1))
         self._firsts.rows[:, 1] = numbers[self._firsts.rows[:, 1]]
+        return [batch._replace(step=numbers[batch.step]) for batch in waiting]
 
     def history(self, number: int) -> list[int]:
         """Return the actions of a history that leads to an information set."""
