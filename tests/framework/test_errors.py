@@ -51,3 +51,11 @@ def test_near_matches_offer_what_is_near_or_all_there_is() -> None:
     many = [f"openspiel:{number}" for number in range(130)]
     assert near_matches("zzz", [*many, "pig"]).startswith("Known: pig, openspiel:0, openspiel:1, ")
     assert near_matches("zzz", [*many, "pig"]).endswith(" and 119 more.")
+
+
+def test_broken_rules_are_counted() -> None:
+    violation = errors.Violation("returns", "wrong", 1, (0, 2))
+    for count, words in enumerate(("1 rule (", "2 rules ("), start=1):
+        text = str(errors.ConformanceError("pig", [violation] * count))
+        assert text.startswith(f"pig breaks {words}")
+        assert text.count("\n  returns: wrong\n    seed 1, actions [0, 2]") == count
