@@ -2,9 +2,9 @@
 
 Draws places in the packages at random, changes each as an operator of Cosmic Ray says, and runs
 ``make test PKG=PART`` for the part that it lies in and ``make test``: first the files that import
-the module, the slow tests of the part before those of other parts. Each worker edits a copy of
-the checkout. A failing test kills the mutant if the same test passes without the edit. The journal
-has a line for each mutant; an interrupted run continues from it.
+the module, the slow tests of the part before those of other parts. Each worker edits a copy of the
+checkout. A test that fails, by itself too, kills the mutant if it passes without the edit. The
+journal has a line for each mutant; an interrupted run continues from it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -181,12 +181,13 @@ class Copy:
             "PYTHONPATH": os.pathsep.join(str(folder / path) for path in paths),
         }
 
-    def fails(self, tests: list[str], marks: str) -> str | None:
-        """Run the tests with some marks until one fails; return which one, or None."""
+    def fails(self, tests: list[str], marks: str, left_out: Sequence[str] = ()) -> str | None:
+        """Run the tests with some marks, but some, until one fails; return which one, or None."""
         cache = self.folder / ".pytest_cache"
         shutil.rmtree(cache, ignore_errors=True)
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-m", marks]
         command += ["-o", f"cache_dir={cache}", "--timeout", "120", *tests]
+        command += [f"--deselect={test}" for test in left_out]
         try:
             run = subprocess.run(
                 command,
@@ -230,6 +231,22 @@ def tests_of(path: Path) -> tuple[list[str], list[str], list[str]]:
     return near, own, [file for file in far if file not in own]
 
 
+def _killer(tests: list[str], marks: str, copy: Copy, clean: Copy) -> str | None:
+    """Return a test that fails with the edit, by itself too, and not without it; None if none does.
+
+    Other failures are faults of the test or of the machine.
+    """
+    left_out: list[str] = []
+    while killer := copy.fails(tests, marks, left_out):
+        again = [killer] if "::" in killer else tests
+        if copy.fails(again, marks) and not clean.fails(again, marks):
+            return killer
+        if killer in left_out or "::" not in killer:
+            break
+        left_out.append(killer)
+    return None
+
+
 def judge(mutant: Mutant, copy: Copy, clean: Copy) -> dict[str, Any]:
     """Return a line of the journal: what the mutant is, its diff, and the test that killed it."""
     path = Path(mutant.path)
@@ -243,9 +260,7 @@ def judge(mutant: Mutant, copy: Copy, clean: Copy) -> dict[str, Any]:
         near, own, others = tests_of(path)
         rest = [file for file in own if file not in near]
         for tests, marks in ((near, QUICK), (rest, QUICK), (own, SLOW), (others, QUICK)):
-            killer = copy.fails(tests, marks) if tests else None
-            if killer and clean.fails([killer] if "::" in killer else tests, marks):
-                killer = None  # a fault of the test or of the machine
+            killer = _killer(tests, marks, copy, clean) if tests else None
             if killer:
                 break
     finally:
