@@ -22,6 +22,7 @@ from miai.errors import AgentProtocolError
 from miai.game import Game, Observation
 from miai.information import PlayerView
 from miai.plain import Json, one_line, to_plain
+from miai.values import Evaluation
 
 if TYPE_CHECKING:
     from miai.parameters import Parameters
@@ -119,6 +120,19 @@ class Agent(ABC):
         """
         return None
 
+    def judge(self, action: int | None) -> Judgement:
+        """Return the decision at the current view, for judging a game, and the value of an action.
+
+        There is no clock. The value is for the acting player and in the decision's unit; None if
+        unknown. The statistics of the decision may have ``score``, the expected margin at the end
+        in points, and ``scores``, pairs of an action and the margin after it, all for the acting
+        player.
+        """
+        decision = self.act(ClockReading(control=TimeControl()))
+        evaluation = Evaluation.from_statistics(decision.statistics)
+        same = evaluation is not None and decision.action == action
+        return decision, evaluation.value if evaluation is not None and same else None
+
     def end(self, returns: tuple[float, ...]) -> None:  # noqa: B027 - most agents have nothing to do
         """Receive the end of the game and each player's return."""
 
@@ -129,6 +143,9 @@ class Agent(ABC):
         """Return the CPU time used so far in seconds, engines that it runs included."""
         return time.process_time()
 
+
+Judgement: TypeAlias = "tuple[Decision, float | None]"
+"""A decision, and the value of another action where it was made; see `Agent.judge`."""
 
 Thought: TypeAlias = "tuple[Decision, Mapping[int, float] | None]"
 """A decision, and the policy from which it was drawn; None if unknown."""

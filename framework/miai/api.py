@@ -10,7 +10,7 @@ from miai.agent import Agent
 from miai.errors import ConfigError, UnknownComponentError
 from miai.game import Game
 from miai.playing.adjudication import Panel
-from miai.playing.opponents import Opponent
+from miai.playing.opponents import Analyst, Opponent, Opponents
 from miai.plugins.kinds import ADJUDICATOR, AGENT, GAME, OPPONENTS, RECORD_FORMAT, RENDERER
 from miai.plugins.loader import registry
 from miai.record import RecordFormat
@@ -18,6 +18,8 @@ from miai.render import PlainRenderer, Renderer
 
 _SIMULATIONS: Final = (10, 100, 1_000)
 """Budgets of the tree searches that play a game without opponents of its own."""
+_SOLVABLE: Final = 100
+"""Actions times plies of games that alpha-beta searches to their end."""
 
 
 def load_game(name: str, **parameters: Any) -> Game:
@@ -110,19 +112,44 @@ def opponents_of(game: Game) -> list[Opponent]:
 
     A game without opponents of its own has random moves, and tree searches of growing budgets.
     """
+    known = _opponents(game)
+    ranks: Sequence[Opponent] = list(_default(game)) if known is None else known.ranks
+    return [opponent for opponent in ranks if _is_registered(opponent, game.info.name)]
+
+
+def analyst_of(game: Game) -> Analyst:
+    """Return who judges games of this game and board.
+
+    Where no plugin names one it is alpha-beta if the game is small enough to be searched to its
+    end, else a tree search, over a belief if the game hides information.
+    """
+    known = _opponents(game)
+    named = None if known is None else known.analyst
+    if named is not None and _is_registered(named, game.info.name):
+        return named
+    info, size = game.info, game.num_distinct_actions() * game.max_game_length()
+    turns = info.perfect_information and not (info.simultaneous or info.max_chance_outcomes)
+    if turns and info.num_players == 2 and info.utility_sum is not None and size <= _SOLVABLE:
+        return Analyst(agent="alpha-beta", parameters={"nodes": 0}, budget="nodes")
+    return Analyst(agent=_tree_search(game), parameters={"simulations": _SIMULATIONS[-1]})
+
+
+def _opponents(game: Game) -> Opponents | None:
     name = game.info.name
     try:
         component = registry().get(OPPONENTS, name, game=name)
     except UnknownComponentError:
-        ranks: Sequence[Opponent] = list(_default(game))
-    else:
-        ranks = component.build(game, values={}).ranks
-    return [opponent for opponent in ranks if _is_registered(opponent, name)]
+        return None
+    return component.build(game, values={})
+
+
+def _tree_search(game: Game) -> str:
+    return "mcts" if game.info.perfect_information else "ismcts"
 
 
 def _default(game: Game) -> Iterator[Opponent]:
     yield Opponent(name="random", agent="random", summary="random moves")
-    search = "mcts" if game.info.perfect_information else "ismcts"
+    search = _tree_search(game)
     for simulations in _SIMULATIONS:
         yield Opponent(
             name=f"{search}-{simulations}",
@@ -132,7 +159,7 @@ def _default(game: Game) -> Iterator[Opponent]:
         )
 
 
-def _is_registered(opponent: Opponent, game: str) -> bool:
+def _is_registered(opponent: Opponent | Analyst, game: str) -> bool:
     try:
         registry().get(AGENT, opponent.agent, game=game)
     except UnknownComponentError:

@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from miai import __version__
-from miai.cli import listing, new, solve, web
+from miai.cli import analyze, listing, new, solve, web
 from miai.cli import play as playing
 from miai.plugins.loader import PluginWarning, plugin_host
 
@@ -42,6 +42,7 @@ def build_app() -> typer.Typer:
     app.callback()(_options)
     listing.add_commands(app)
     playing.add_commands(app)
+    analyze.add_commands(app)
     solve.add_commands(app)
     web.add_commands(app)
     new.add_commands(app)

@@ -239,7 +239,7 @@ def _seen(renderer: Renderer, state: State, player: _Watcher) -> View:
     return View(name=name, text=renderer.render(player.view), worlds=worlds)
 
 
-_KNOWN: Final = frozenset(("value", "value_unit", "pv", "top", "priors", "visits"))
+_KNOWN: Final = frozenset(("value", "value_unit", "pv", "top", "priors", "visits", "truth", "loss"))
 _MOST_LISTED = 12
 _MOST_PLIES = 20
 _MOST_FIGURES = 24

@@ -13,6 +13,8 @@ from typing import Final, NamedTuple
 
 from markupsafe import Markup
 
+from miai.analysis.analysis import Analysis
+from miai.analysis.notes import line_texts, loss_text, summary_texts
 from miai.api import record_format, recorded_game, renderer_for
 from miai.errors import ConfigError, MiaiError, RecordError
 from miai.game import Game, GameInfo
@@ -249,6 +251,7 @@ def replay_page(
     report: str = "",
     links: Mapping[str, str] | None = None,
     play_on: str = "",
+    analysis: Analysis | None = None,
 ) -> str:
     """Return a recorded game as a page of HTML.
 
@@ -261,6 +264,8 @@ def replay_page(
       links: addresses by text, for the heading.
       play_on: address for playing on from a position, to which the script adds ``?ply=``; empty for
         none.
+      analysis: of the game, whose curve, mistakes and summary are shown; `record` is then that of
+        `miai.analysis.notes.annotated`.
 
     Raises:
       RecordError: the record contradicts its game, or the game cannot be loaded.
@@ -292,7 +297,9 @@ def replay_page(
             position=Markup().join(frames[count - 1].position),
             decision=notes[count - 1] + frames[count - 1].decision,
             positions=positions.packed(),
-            graphs=graph_sections(record.moves, game, players=players),
+            graphs=graph_sections(record.moves, game, players=players)
+            if analysis is None
+            else analysis_sections(analysis, players),
             moves=moves_markup(record.moves, game.info),
             asides=[*_legend(game), *_files(record, game_id)],
             about=_about(record),
@@ -517,23 +524,69 @@ def graph_sections(
       players: the players' names for the legend.
       heading: tag of the heading, which says whose values they are.
     """
+    values = [
+        (ply, move.actor, value.of_first_player(move.actor, game.info))
+        for ply, move in enumerate(moves, start=1)
+        if move.actor >= 0 and (value := Evaluation.from_statistics(move.statistics)) is not None
+    ]
+    return _graphs(values, len(moves) + 1, game.info, players, heading)
+
+
+def _graphs(
+    values: Sequence[tuple[int, int, Evaluation]],
+    frames: int,
+    info: GameInfo,
+    players: Sequence[Markup],
+    heading: str = "h2",
+    whose: str = "",
+) -> list[Markup]:
+    """Return the graphs of values at frames, of players, the first player's where comparable."""
     points: dict[ValueScale, list[GraphPoint]] = {}
-    for ply, move in enumerate(moves, start=1):
-        evaluation = Evaluation.from_statistics(move.statistics)
-        if evaluation is not None and move.actor >= 0:
-            shown = evaluation.of_first_player(move.actor, game.info)
-            scale = shown.scale(game.info)
-            point = GraphPoint(ply, move.actor, scale.number(shown.value))
-            points.setdefault(scale, []).append(point)
-    comparable = game.info.num_players == 2 and game.info.utility_sum is not None
-    whose = f"for {_actor_name(0, game.info)}" if comparable else "each for its own player"
+    for frame, player, value in values:
+        scale = value.scale(info)
+        point = GraphPoint(frame, player, scale.number(value.value))
+        points.setdefault(scale, []).append(point)
+    comparable = info.num_players == 2 and info.utility_sum is not None
+    whose = whose or (f"for {_actor_name(0, info)}" if comparable else "each for its own player")
     sections = []
     for scale, row in points.items():
         unit = f" in{scale.suffix}" if scale.suffix else ""
         title = tag(heading, f"{scale.name.capitalize()}{unit}, {whose}")
-        graph = value_graph(row, len(moves) + 1, scale)
-        sections.append(tag("section", title, graph, charts.legend(players)))
+        legends = [charts.legend(players)] if players else []
+        sections.append(tag("section", title, value_graph(row, frames, scale), *legends))
     return sections
+
+
+def analysis_sections(analysis: Analysis, players: Sequence[Markup]) -> list[Markup]:
+    """Return an analysis for the side of a page: curve, mistakes and the players' summaries."""
+    info, frames = analysis.game.info, len(analysis.record.moves) + 1
+    one = info.perfect_information and info.num_players == 2 and info.utility_sum is not None
+    # One opinion is one curve; of a hidden game each player has its own.
+    curve = [(ply, 0 if one else player, value) for ply, player, value in analysis.curve]
+    truth = [(ply, 0, value) for ply, _, value in analysis.truth]
+    whose = f"in the true position, for {_actor_name(0, info)}"
+    graphs = _graphs(curve, frames, info, [] if one else players)
+    graphs += _graphs(truth, frames, info, [], whose=whose)
+    better = {judged.ply: texts for judged, texts in line_texts(analysis)}
+    items = []
+    for judged in analysis.mistakes():
+        move = analysis.record.moves[judged.ply]
+        link = tag("a", f"{judged.ply + 1}. {text(move.text, 40)}", href=f"#p{judged.ply + 1}")
+        lost = loss_text(judged.verdict, info)
+        line = text(" ".join(better[judged.ply]), 200)
+        items.append(tag("li", link, f" lost {lost}; better: ", line))
+    mistakes = tag("ol", *items) if items else tag("p", "none", class_="note")
+    summaries = [
+        tag("li", player, f": {', '.join(summary_texts(analysis, number))}")
+        for number, player in enumerate(players)
+    ]
+    by = tag("p", "Judged by ", text(analysis.analyst, 200), class_="note")
+    failure = [tag("p", text(analysis.failure, 400), class_="note")] if analysis.failure else []
+    return [
+        *graphs,
+        tag("section", tag("h2", "Largest mistakes"), mistakes),
+        tag("section", tag("h2", "Players"), tag("ul", *summaries), by, *failure),
+    ]
 
 
 def moves_markup(moves: Sequence[MoveRecord], info: GameInfo) -> Markup:

@@ -154,6 +154,22 @@ def add_tree(
     return f"variations that cannot be shown, but are kept: {stopped}" if stopped else ""
 
 
+def added_notes(
+    record: GameRecord, read: GameRecord | None
+) -> tuple[list[tuple[int, str]], list[tuple[int, tuple[int, int]]]]:
+    """Return what was added to a record since a file was read: comments, and variations.
+
+    Each action of the variations has its own number; see `GameRecord.variations`. Nothing is
+    returned if the record no longer begins with what was read.
+    """
+    comments, variations = ([], []) if read is None else (read.comments, read.variations)
+    count = len(variations)
+    if record.comments[: len(comments)] != comments or record.variations[:count] != variations:
+        return [], []
+    first = len(record.moves) + count + 1
+    return record.comments[len(comments) :], [*enumerate(record.variations[count:], first)]
+
+
 def has_same_end(record: GameRecord, other: GameRecord) -> bool:
     """Return whether two records say the same of how their games ended."""
     names = ("termination", "returns", "loser", "detail")
@@ -163,7 +179,10 @@ def has_same_end(record: GameRecord, other: GameRecord) -> bool:
 def is_same_game(record: GameRecord, other: GameRecord) -> bool:
     """Return whether two records are of the same game, whatever is said of it."""
     said = ("tags", "versions", "comments", "variations")
-    return replace(record, **{name: getattr(other, name) for name in said}) == other
+    pairs = zip(record.moves, other.moves, strict=False)
+    moves = [replace(move, statistics=read.statistics) for move, read in pairs]
+    moves += record.moves[len(moves) :]
+    return replace(record, moves=moves, **{name: getattr(other, name) for name in said}) == other
 
 
 def record_of_actions(

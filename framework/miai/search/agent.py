@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from miai.agent import Decision, ThinkingAgent, Thought
+from miai.agent import Decision, Judgement, ThinkingAgent, Thought
 from miai.clock import ClockReading
 from miai.errors import AgentError, AgentUnavailableError, MiaiError
 from miai.game import Game, Observation, Player
 from miai.information import joint_actions
 from miai.plain import Json
-from miai.search.protocol import ClockedSearch, PonderingSearch, Search, SimultaneousSearch
+from miai.search.protocol import (
+    AnalysingSearch,
+    ClockedSearch,
+    PonderingSearch,
+    Search,
+    SearchResult,
+    SimultaneousSearch,
+)
 from miai.values import Evaluation
 
 
@@ -81,12 +88,27 @@ class SearchAgent(ThinkingAgent):
             result = self.search.search_on_clock(state, clock)
         else:
             result = self.search.search(state, seconds=clock.allotment())
-        top = sorted(result.visits.items(), key=lambda item: (-item[1], item[0]))[:5]
-        statistics: dict[str, Json] = {
-            **Evaluation(round(result.value, 6), result.unit).statistics(),
-            "pv": list(result.pv[:10]),
-            "top": [[a, n, round(result.values.get(a, 0.0), 4)] for a, n in top],
-            **result.statistics,
-        }
-        decision = Decision(result.action, resign=result.resign, statistics=statistics)
-        return decision, None if result.resign else result.policy
+        return _decision(result), None if result.resign else result.policy
+
+    def judge(self, action: int | None) -> Judgement:
+        """Return the search's decision, and the value of an action that it tried."""
+        state = self.view.state
+        if state.current_player() == Player.SIMULTANEOUS:
+            assert isinstance(self.search, SimultaneousSearch), "the constructor refuses others"
+            result = self.search.search_as(state, self.view.player)
+        elif isinstance(self.search, AnalysingSearch):
+            result = self.search.analyse(state)
+        else:
+            result = self.search.search(state)
+        return _decision(result), None if action is None else result.values.get(action)
+
+
+def _decision(result: SearchResult) -> Decision:
+    top = sorted(result.visits.items(), key=lambda item: (-item[1], item[0]))[:5]
+    statistics: dict[str, Json] = {
+        **Evaluation(round(result.value, 6), result.unit).statistics(),
+        "pv": list(result.pv[:10]),
+        "top": [[a, n, round(result.values.get(a, 0.0), 4)] for a, n in top],
+        **result.statistics,
+    }
+    return Decision(result.action, resign=result.resign, statistics=statistics)

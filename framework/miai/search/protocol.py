@@ -98,6 +98,14 @@ class ClockedSearch(Search, Protocol):
 
 
 @runtime_checkable
+class AnalysingSearch(Search, Protocol):
+    """A search that can say more about a position than its decision takes."""
+
+    def analyse(self, state: State, *, seconds: float | None = None) -> SearchResult:
+        """Return what `search` does, with what `Agent.judge` says of scores in its statistics."""
+
+
+@runtime_checkable
 class SimultaneousSearch(Search, Protocol):
     """A search for games in which players act at once, too."""
 

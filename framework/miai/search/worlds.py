@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from miai.agent import Decision, ThinkingAgent, Thought
-from miai.clock import ClockReading
+from miai.agent import Decision, Judgement, ThinkingAgent, Thought
+from miai.clock import ClockReading, TimeControl
 from miai.game import Game, Observation, Player, State, sample_chance
 from miai.information import BeliefState, EnumeratedBelief, SampledBelief
 from miai.parameters import Parameters, parameter
@@ -37,7 +37,7 @@ from miai.search.evaluators import (
     temperature_parameter,
     utilities,
 )
-from miai.search.protocol import Seedable, deadline_after, visit_policy
+from miai.search.protocol import SearchResult, Seedable, deadline_after, visit_policy
 from miai.search.regret_matching import RegretMatching
 from miai.seeds import derive_seed
 from miai.values import Evaluation, ValueUnit
@@ -277,6 +277,7 @@ class WorldsAgent(ThinkingAgent):
         """Begin a game with an empty belief and seeds of its own."""
         super().new_game(seed, player=player, log=log)
         self.belief, self._seed = self._new_belief(player), seed
+        self._means: dict[int, float] = {}  # of the actions at the view, if it was searched
 
     def observe(self, observation: Observation) -> None:
         """Keep the worlds that are consistent with the observation."""
@@ -295,6 +296,7 @@ class WorldsAgent(ThinkingAgent):
             self._evaluator.seed(derive_seed(self._seed, "evaluator", number))
         policy = dict.fromkeys(legal, 1 / len(legal))
         statistics: dict[str, Json] = {}
+        self._means = {}
         if len(self.belief):  # a sampled one may be lost
             ends = deadline_after(clock.allotment(), self.parameters.seconds)
             policy, statistics = self.choose(legal, ends)
@@ -302,6 +304,11 @@ class WorldsAgent(ThinkingAgent):
         if len(policy) > 1:
             statistics["strategy"] = [[a, round(p, 4)] for a, p in policy.items()]
         return Decision(action, statistics={"belief": len(self.belief), **statistics}), policy
+
+    def judge(self, action: int | None) -> Judgement:
+        """Return the decision, and the mean of an action over the worlds in which it was tried."""
+        decision = self.act(ClockReading(control=TimeControl()))
+        return decision, None if action is None else self._means.get(action)
 
     @abstractmethod
     def choose(self, legal: tuple[int, ...], ends: float) -> Choice:
@@ -354,8 +361,10 @@ class Ismcts(WorldsAgent):
         root = simulator.root
         if (part := root.parts.get(self.view.player)) is not None:
             policy = dict(zip(legal, part.strategy(legal), strict=True))
+            self._means = {action: part.mean(action) for action in legal}
             return policy, {"simulations": done, **mean_utility(part.value())}
         edges = root.edges
+        self._means = {action: edge.mean for action, edge in edges.items() if edge.visits}
         # The first of those that were visited most.
         best = max(legal, key=lambda action: edges[action].visits if action in edges else -1)
         policy = {best: 1.0}
@@ -413,9 +422,56 @@ class Pimc(WorldsAgent):
             policy = dict(zip(legal, means, strict=True))
             return policy, {"simulations": done, "worlds": worlds, **mean_utility(value)}
         actions = [action for action in legal if visits[action]]
+        self._means = {action: totals[action] / visits[action] for action in actions}
         best = max(actions, key=lambda action: totals[action] / visits[action])
         mean = totals[best] / visits[best]
         return {best: 1.0}, {"simulations": done, "worlds": worlds, **mean_utility(mean)}
+
+
+class OpenSearch:
+    """Values positions of a game that hides information as if every player saw all of them.
+
+    It judges games that are over; no player may ask it. Implements `Search`.
+    """
+
+    def __init__(self, game: Game, simulations: int) -> None:
+        self._simulations = simulations
+        self._evaluator = make_evaluator("random-rollout", game, {}, search="worlds")
+        self._exploration = 0.7 * (game.info.max_utility - game.info.min_utility) / 2
+        self.new_game(0)
+
+    def new_game(self, seed: int) -> None:
+        """Seed the randomness."""
+        self._rng = random.Random(seed)
+        if isinstance(self._evaluator, Seedable):
+            self._evaluator.seed(derive_seed(seed, "evaluator"))
+
+    def advance(self, action: int) -> None:
+        """Do nothing: nothing is kept between positions."""
+
+    def search(self, state: State, *, seconds: float | None = None) -> SearchResult:
+        """Return the most visited action of the first player to act, and the means of all."""
+        player = state.acting_players()[0]
+        evaluate = evaluation_in_place(self._evaluator)
+        simulator = Simulator("all-seeing", player, evaluate, self._exploration, self._rng)
+        for _ in range(self._simulations):
+            simulator.run(state.clone())
+        if (part := simulator.root.parts.get(player)) is not None:
+            visits, value = dict(part.counts), part.value()
+            values = {action: part.mean(action) for action in visits}
+        else:
+            edges = {a: edge for a, edge in simulator.root.edges.items() if edge.visits}
+            visits = {action: edge.visits for action, edge in edges.items()}
+            values = {action: edge.mean for action, edge in edges.items()}
+            value = values[max(visits, key=visits.__getitem__)]
+        best = max(visits, key=visits.__getitem__)
+        unit = ValueUnit.EXPECTED_UTILITY
+        return SearchResult(
+            action=best, value=value, unit=unit, visits=visits, values=values, pv=(best,)
+        )
+
+    def close(self) -> None:
+        """Do nothing."""
 
 
 def mean_utility(mean: float) -> dict[str, Json]:

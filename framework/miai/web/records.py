@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Final
 
 from anyio import CapacityLimiter, to_thread
@@ -26,16 +26,14 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from miai.api import load_game
-from miai.errors import ConfigError, MiaiError, RecordError
+from miai.errors import ConfigError, MiaiError
 from miai.files import write_text
 from miai.game import State
 from miai.pages.document import counted, printable
 from miai.pages.replay_page import replay_page
 from miai.plain import Json, listed, one_line
-from miai.playing.replay import replay
-from miai.plugins.kinds import RECORD_FORMAT
-from miai.plugins.loader import registry
-from miai.record import GameRecord, ReadableFormat, Termination, refuse_long
+from miai.playing.record_files import formats, read_records
+from miai.record import GameRecord, Termination
 from miai.record_reader import read_record
 from miai.web.lobby import FormError, entered_in, form_page, players_of, setting_of
 from miai.web.tables import GameTable, TableSet, kept_file, refuse_opened
@@ -54,52 +52,16 @@ _NAME = 120  # cells of a file's name
 # -- reading --------------------------------------------------------------------------------------
 
 
-def formats() -> list[ReadableFormat]:
-    """Return the installed formats that can be read; broken ones are left out."""
-    found = []
-    for component in registry().components(RECORD_FORMAT):
-        try:
-            built = component.build(values={})
-        except MiaiError:
-            continue
-        if isinstance(built, ReadableFormat):
-            found.append(built)
-    return found
-
-
 def read_file(name: str, data: bytes) -> list[GameRecord]:
-    """Return the games of a file, each of which its rules allow.
+    """Return the games of a file, each of which its rules allow; see `read_records`.
 
-    Args:
-      name: the file's name, which chooses the format by its suffix.
-
-    Raises `RecordError`, which names the file and what is wrong.
+    Raises `RecordError`, also for a record that names a program, a file or weights.
     """
-    shown = printable(name, _NAME)
-    suffix = PurePosixPath(name.replace("\\", "/")).suffix.lower()
-    known = formats()
-    chosen = [format_ for format_ in known if format_.suffix == suffix]
-    if not chosen:
-        suffixes = ", ".join(sorted({format_.suffix for format_ in known}))
-        raise RecordError(f"{shown}: files are opened whose names end in {suffixes}")
-    reasons = []
-    for format_ in chosen:
-        try:
-            records = format_.read(data, source=shown)
-            break
-        except MiaiError as error:
-            reasons.append(one_line(str(error)))
-    else:
-        raise RecordError("; ".join(reasons))
-    refuse_long(shown, games=len(records), moves=sum(len(record.moves) for record in records))
-    for number, record in enumerate(records, start=1):
-        place = shown if len(records) == 1 else f"{shown}, game {number}"
-        try:
-            refuse_opened("game", record.game, record.game_parameters, record.game, "parameters")
-            replay(record)
-        except MiaiError as error:
-            raise RecordError(f"{place}: {one_line(str(error))}") from error
-    return records
+
+    def check(record: GameRecord) -> None:
+        refuse_opened("game", record.game, record.game_parameters, record.game, "parameters")
+
+    return read_records(name, data, shown=printable(name, _NAME), check=check)
 
 
 # -- keeping --------------------------------------------------------------------------------------

@@ -24,12 +24,13 @@ from miai.files import reading
 from miai.parameters import build_parameters
 from miai.plain import Json
 from miai.playing.openings import Opening, check_file, read_text
-from miai.playing.replay import add_tree, is_same_game, record_of_actions
+from miai.playing.replay import add_tree, added_notes, is_same_game, record_of_actions
 from miai.record import MOST_MOVES, GameRecord, refuse_long
+from miai.values import Evaluation, ValueUnit
 from miai_rbc.rbc_parameters import PgnParameters, RbcParameters
-from miai_rbc.rules.actions import SENSE_NOTHING, action_of
+from miai_rbc.rules.actions import SENSE_NOTHING, action_of, move_of_action
 from miai_rbc.rules.game import RbcGame, RbcState
-from miai_rbc.rules.rows import board_of_fen, kernel_move
+from miai_rbc.rules.rows import board_of_fen, chess_move, kernel_move
 
 MAX_NAME = 80
 """Maximum length of an opening's name."""
@@ -418,7 +419,9 @@ class PgnRecords:
     A half-move of chess is a sense of nothing and a request; a null move (``--``) is a pass. Senses
     are not written, and refused requests are passes. From the first move that chess forbids on,
     such as the capture of a king, moves are a comment. A game that was read is written with its
-    variations, comments, glyphs and tags; if it was changed, what still hangs on its main line.
+    variations, comments, glyphs and tags, and with the comments, variations and values
+    (``[%eval 0.34]``) that were added to its record; if it was changed, what still hangs on its
+    main line.
     """
 
     suffix = ".pgn"
@@ -439,6 +442,7 @@ class PgnRecords:
         )
         file, earlier = _earlier(str(record.tags.get(self.suffix, ""))) or (None, record)
         if file is not None and is_same_game(record, earlier):
+            _write_notes(record, [file, *file.mainline()], earlier)
             return f"{file}\n"
         if file is None or record.game_parameters != earlier.game_parameters:
             file = chess.pgn.Game()
@@ -451,6 +455,7 @@ class PgnRecords:
             file.headers["Date"] = record.started[:10].replace("-", ".")
         file.headers["Result"] = _RESULTS.get(record.returns, "*") if record.terminated else "*"
         node, rest = _written(file, _moves_taken(record, RbcGame(parameters)))
+        _write_notes(record, [file, *file.mainline()], None if earlier is record else earlier)
         if rest:
             moves = " ".join("--" if move == chess.Move.null() else move.uci() for move in rest)
             node.comment = f"The game goes on with a move that chess forbids: {moves}"
@@ -516,6 +521,42 @@ def _written(
         board.push(move)
     node.variations.clear()
     return node, rest
+
+
+def _write_notes(
+    record: GameRecord, main: Sequence[chess.pgn.GameNode], read: GameRecord | None
+) -> None:
+    """Write the comments, variations and values that a record has beyond those of its file.
+
+    Args:
+      main: the nodes of the main line, one for each sense and request; what is said after a sense
+        has no place in chess.
+    """
+    comments, variations = added_notes(record, read)
+    nodes = {2 * half + part: node for half, node in enumerate(main) for part in (0, 1)}
+    for number, (position, action) in variations:
+        node = nodes.get(position)
+        if node is not None and action <= SENSE_NOTHING:
+            nodes[number] = node
+        elif node is not None:
+            board = node.board()
+            move = chess_move(move_of_action(action, pawns=board.pawns))
+            if move is not None and board.is_legal(move):
+                nodes[number] = node.add_variation(move)
+    for position, said in comments:
+        if position % 2 == 0 and position // 2 < len(main):
+            node = main[position // 2]
+            node.comment = " ".join(filter(None, [node.comment, _eval(record, position), said]))
+
+
+def _eval(record: GameRecord, position: int) -> str:
+    """Return the value of a true position as lichess writes it, in pawns for White."""
+    move = record.moves[position] if position < len(record.moves) else None
+    truth = None if move is None else move.statistics.get("truth")
+    value = Evaluation.from_statistics(truth) if isinstance(truth, Mapping) else None
+    if move is None or value is None or value.unit is not ValueUnit.CENTIPAWNS:
+        return ""
+    return f"[%eval {(-1) ** move.actor * value.value / 100:.2f}]"
 
 
 def _earlier(text: str) -> tuple[chess.pgn.Game, GameRecord] | None:

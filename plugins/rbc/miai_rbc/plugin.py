@@ -32,8 +32,9 @@ def miai_register_commands(app: typer.Typer) -> None:
 
 
 def opponents(game: Game, parameters: Parameters) -> Opponents:
-    """Return opponents for people, weakest first; benchmarks/opponents.py compares them."""
-    from miai.playing.opponents import Opponent, Opponents
+    """Return opponents for people, weakest first, and the analyst; see benchmarks/opponents.py."""
+    from miai.playing.opponents import Analyst, Opponent, Opponents
+    from miai_rbc.engines.kernel import EngineSearch
 
     quick = {"samples": 20, "considered": 100, "evaluations": 500, "deeper": 0}
     return Opponents(
@@ -61,5 +62,12 @@ def opponents(game: Game, parameters: Parameters) -> Opponents:
                 agent="rbc-strong",
                 summary="all moves on 200 sampled boards, as deep as time allows",
             ),
-        )
+        ),
+        Analyst(
+            agent="rbc-strong",
+            # A belief is followed anew for every few moves, and nobody senses in a game of chess.
+            parameters={"limit": 50_000},
+            budget="evaluations",
+            truth=lambda _: EngineSearch(),
+        ),
     )

@@ -92,11 +92,11 @@ class ForestSearch(TreeSearch):
         self._outlook: dict[str, Json] = {}
         self._leads: dict[int, float] = {}
 
-    def analyse(self, state: State, *, seconds: float) -> SearchResult:
+    def analyse(self, state: State, *, seconds: float | None = None) -> SearchResult:
         """Return the result of `search`, with all priors, and the expected owners and score."""
         if not self._begun:
             self.new_game(0)
-        result = self._search(state, seconds, early=False, timed=True)
+        result = self._search(state, seconds, early=False, timed=seconds is not None)
         return self._with_outlook(go_state(state, self.game), result)
 
     def _with_outlook(self, state: GoState, result: SearchResult) -> SearchResult:

@@ -1,4 +1,4 @@
-"""Opponents for people, weakest first."""
+"""Opponents for people, weakest first, and who judges their games."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from contextlib import suppress
 from miai.errors import WeightsError
 from miai.game import Game
 from miai.parameters import Parameters
-from miai.playing.opponents import Opponent, Opponents
+from miai.playing.opponents import Analyst, Opponent, Opponents
 from miai_go.nets.inference import can_run
 from miai_go.rules.game import GoGame
 from miai_go.shipped import find_weights
 
 
 def opponents(game: Game, parameters: Parameters) -> Opponents:
-    """Return the opponents; benchmarks/opponents.py plays them against each other on 9x9.
+    """Return the opponents, whom benchmarks/opponents.py compares on 9x9, and the analyst.
 
     Those with networks play where one for the board's size is shipped and can be run here.
     """
@@ -43,5 +43,9 @@ def opponents(game: Game, parameters: Parameters) -> Opponents:
                 )
                 for count in ((50, 400) if networks else ())
             ),
-        )
+        ),
+        Analyst(
+            agent="alphago" if networks else "mcts",
+            parameters={"simulations": 200 if networks else 2_000},
+        ),
     )

@@ -14,7 +14,13 @@ from miai import __version__
 from miai.errors import MiaiError, RecordError
 from miai.parameters import build_parameters
 from miai.plain import Json, one_line
-from miai.playing.replay import add_tree, has_same_end, is_same_game, record_of_actions
+from miai.playing.replay import (
+    add_tree,
+    added_notes,
+    has_same_end,
+    is_same_game,
+    record_of_actions,
+)
 from miai.record import GameRecord, MoveRecord, PlayerRecord, Termination, refuse_long
 from miai.values import Evaluation, ValueUnit
 from miai_go.rules.board import BLACK, WHITE
@@ -69,9 +75,9 @@ class SgfRecords:
     """The record format ``sgf``: moves, rules, players, result, clock and statistics.
 
     A game that was read is written as it was, with its variations, comments and all other
-    properties; if it was changed, what still hangs on its main line. In other games, a move's
-    statistics are in its comment. Only the format ``jsonl`` keeps what SGF cannot express, such as
-    seeds.
+    properties, and with the comments and variations that were added to its record; if it was
+    changed, what still hangs on its main line. In other games, a move's statistics are in its
+    comment. Only the format ``jsonl`` keeps what SGF cannot express, such as seeds.
     """
 
     suffix = ".sgf"
@@ -90,7 +96,12 @@ class SgfRecords:
         text = str(record.tags.get(self.suffix, ""))
         earlier = _earlier(text) if text else None
         if earlier is not None and is_same_game(record, earlier[1]):
-            return text
+            if not any(added_notes(record, earlier[1])):
+                return text
+            line = earlier[0].main_line()
+            nodes = {plies: node for node, plies in line.nodes[line.begin - 1 :]}
+            _write_notes(record, nodes, earlier[1])
+            return sgf_text(earlier[0].parsed)
         try:
             parameters = build_parameters(
                 GoParameters, record.game_parameters, where="game_parameters"
@@ -103,8 +114,10 @@ class SgfRecords:
                 _write_head(node, record, parameters.resolved_rules())
             for move in record.moves[:played]:
                 state.apply_action(move.action)
-            for move in record.moves[played:]:
-                node = _write_action(node, state, move)
+            nodes = {played: node}
+            for position, move in enumerate(record.moves[played:], played + 1):
+                node = nodes[position] = _write_action(node, state, move)
+            _write_notes(record, nodes, None if earlier is None else earlier[1])
         except MiaiError as error:
             if isinstance(error, RecordError):
                 raise
@@ -197,6 +210,25 @@ def _record(file: SgfGame) -> GameRecord:
     ):
         file.warn(warning)
     return record
+
+
+def _write_notes(record: GameRecord, nodes: dict[int, Any], read: GameRecord | None) -> None:
+    """Write the comments and variations that a record has beyond those of its file.
+
+    Args:
+      nodes: by the number of the position; those of the variations are added.
+    """
+    comments, variations = added_notes(record, read)
+    colors = {position: move.actor for position, move in enumerate(record.moves)}
+    for number, (position, action) in variations:
+        # A child of the last position would be taken for a move of the game.
+        if position in nodes and position in colors and action <= nodes[position].get_size() ** 2:
+            nodes[number] = nodes[position].new_child()
+            set_move(nodes[number], colors[position], action)
+            colors[number] = 1 - colors[position]
+    for position, said in comments:
+        if position in nodes:
+            nodes[position].add_comment_text(clean_text(said))
 
 
 def _comment_of(node: Any) -> str:

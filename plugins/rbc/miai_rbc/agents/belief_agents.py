@@ -20,7 +20,8 @@ from typing import ClassVar
 import chess
 import numpy as np
 
-from miai import Agent, ClockReading, Decision, Json, Observation
+from miai import Agent, ClockReading, Decision, Json, Observation, TimeControl
+from miai.agent import Judgement
 from miai.errors import WeightsError
 from miai.values import Evaluation, ValueUnit
 from miai_rbc.agents.choice import (
@@ -31,6 +32,8 @@ from miai_rbc.agents.choice import (
     Scorer,
     Scores,
     choose_move,
+    combine,
+    draw_boards,
     make_engine,
     opponent_weights,
     window_values,
@@ -316,6 +319,29 @@ class StrongAgent(SamplingAgent):
         unlimited = replace(self._configured, evaluations=_UNLIMITED)
         self.move_settings = unlimited if timed else self._configured
         return super().act(clock)
+
+    def judge(self, action: int | None) -> Judgement:
+        """Return the decision, and a request's value by the boards on which moves are compared.
+
+        Where a sense is due, the statistics have ``information``: the bits that the sense was to
+        give, and the most that one gives.
+        """
+        decision = self.act(ClockReading(control=TimeControl()))
+        evaluation = Evaluation.from_statistics(decision.statistics)
+        boards, weights = self.weigh(self.belief.boards, None)
+        if decision.action <= SENSE_NOTHING:
+            bits = scans.weighted(boards, self.view.player, weights)
+            own = dict(zip(scans.CENTRES, bits.tolist(), strict=True)).get(action or 0, 0.0)
+            figures: dict[str, Json] = {"information": [round(own, 3), round(bits.max().item(), 3)]}
+            return replace(decision, statistics={**decision.statistics, **figures}), None
+        played = [m for m in [NOTHING, *self.requests()] if action_of(m) == action]
+        if not played or evaluation is None:
+            return decision, None
+        best = next(m for m in [NOTHING, *self.requests()] if action_of(m) == decision.action)
+        sample = draw_boards(boards.rows, weights, self.move_settings.samples, self.draw)
+        scores = self.scorer.matrix(sample.rows, [best, *played])
+        values = combine(scores, sample.shares(len(scores)), self.move_settings)
+        return decision, evaluation.value - float(values[0] - values[1])
 
     def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
         """Begin a game with the certainty of the first board."""

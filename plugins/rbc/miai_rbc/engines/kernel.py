@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from miai import State, parameter
 from miai.kernels import packed
 from miai.search.evaluators import uniform_prior
+from miai.search.protocol import SearchResult
+from miai.values import ValueUnit
 from miai_rbc.engines.protocol import BoardEvaluations
 from miai_rbc.kernels import FAMILY
-from miai_rbc.kernels.bitboards import Words
+from miai_rbc.kernels.bitboards import NO_MOVE, Words
 from miai_rbc.kernels.board import WORDS
 from miai_rbc.kernels.engine import (
     FRAME_WORDS,
@@ -31,6 +33,7 @@ from miai_rbc.kernels.engine import (
 )
 from miai_rbc.kernels.moves import MAX_MOVES
 from miai_rbc.rbc_parameters import EvaluatorParameters
+from miai_rbc.rules.actions import SENSE_NOTHING, action_of
 from miai_rbc.rules.game import BoardGame, BoardState
 
 ANALYSIS = "analysis"
@@ -41,6 +44,7 @@ _SLICE = 200_000  # nodes of one call of the kernel, about a tenth of a second
 _FIRST_SPEED = 500_000.0  # nodes per second, until measured
 _ENTRY_BYTES = 16
 _CENTIPAWNS = 400.0
+_LINE = 5  # half-moves of the play that is expected
 
 
 class KernelParameters(EvaluatorParameters):
@@ -144,6 +148,46 @@ class KernelEngine:
         if nodes > 1000:
             self._speed = nodes / (time.perf_counter() - started)
         return int(reached)
+
+
+class EngineSearch:
+    """Values true boards by the embedded engine: it judges games that are over, and no player asks.
+
+    Values are centipawns. Implements `miai.search.protocol.Search`.
+    """
+
+    def __init__(self) -> None:
+        self._engine = KernelEngine(KernelParameters())
+
+    def new_game(self, seed: int) -> None:
+        """Forget all searches; there is no randomness."""
+        self._engine.new_game()
+
+    def advance(self, action: int) -> None:
+        """Do nothing: nothing is kept between positions."""
+
+    def search(self, state: State, *, seconds: float | None = None) -> SearchResult:
+        """Return the best move, and the play that follows; where a sense is due, one of nothing."""
+        board, line = cast("BoardState", state.clone()), list[int]()
+        value = 0.0
+        for half in range(_LINE):
+            result = self._engine.evaluate(board.boards.rows)
+            value = value if half else float(result.scores[0])
+            move = int(result.moves[0, 0])
+            own = [SENSE_NOTHING] if board.legal_actions()[0] <= SENSE_NOTHING else []
+            own += [] if move == NO_MOVE else [action_of(move)]
+            for action in own:
+                board.apply_action(action)
+            line += own
+            if move == NO_MOVE or board.is_terminal():
+                break
+        action = line[0] if line else state.legal_actions()[0]
+        return SearchResult(
+            action=action, value=value, unit=ValueUnit.CENTIPAWNS, pv=tuple(line) or (action,)
+        )
+
+    def close(self) -> None:
+        """Do nothing: there is no process to end."""
 
 
 class EngineEvaluator:

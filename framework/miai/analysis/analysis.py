@@ -1,0 +1,411 @@
+"""The analysis of a recorded game: what each move lost, what was better, and who played how well.
+
+Where nothing is hidden and two players share a constant sum, a move lost the difference between the
+values of the positions before and after it. Elsewhere it lost what the analyst, in the player's
+place and with what the player had observed, gives the best action more than the one played; beside
+it stands what the move lost in the true position. The best action loses nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any, Final
+
+from miai.analysis.judging import Task, settings_of, tasks_of
+from miai.api import analyst_of, recorded_game
+from miai.errors import ConfigError, WorkerError
+from miai.files import Journal, writing
+from miai.game import Game, GameInfo
+from miai.playing.opponents import Analyst
+from miai.process.processors import available_processors
+from miai.process.workers import Job, WorkerPool
+from miai.progress import Progress
+from miai.record import GameRecord, Termination
+from miai.values import Evaluation, ValueUnit, is_win_or_loss
+
+SCHEMA: Final = "miai.analysis/1"
+MISTAKES: Final = 5
+"""Number of mistakes that are listed."""
+PHASES: Final = ("beginning", "middle", "end")
+"""Equal thirds of a game's plies."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What somebody expects of a decision.
+
+    Attributes:
+      value: of the position, for the acting player; None if unknown.
+      line: the best action, and the play expected after it.
+      loss: how much less the action played is worth, in the value's unit; None if unknown.
+    """
+
+    value: Evaluation | None
+    line: tuple[int, ...]
+    loss: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedMove:
+    """One decision of a player.
+
+    Attributes:
+      ply, actor, action: as in the record.
+      verdict: of the analyst, who knows what the player knew.
+      truth: of a search that sees everything, in a game that hides information; else None.
+      points: what the move lost in points; None if the analyst does not count them.
+      information: bits of information that the action was to gain, and the most that one gains;
+        empty if the analyst does not count them.
+    """
+
+    ply: int
+    actor: int
+    action: int
+    verdict: Verdict
+    truth: Verdict | None = None
+    points: float | None = None
+    information: tuple[float, ...] = ()
+
+    @property
+    def best(self) -> bool:
+        """Whether the action is the analyst's, or no worse."""
+        return self.action == self.verdict.line[0] or self.verdict.loss == 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlayerSummary:
+    """How well a player played.
+
+    Attributes:
+      moves: number of its decisions that were judged.
+      best: share of them that the analyst would have taken; None without any.
+      loss: mean loss of a move; None if unknown.
+      points: mean loss in points; None if unknown.
+      phases: mean loss in each of the `PHASES`.
+    """
+
+    moves: int
+    best: float | None
+    loss: float | None
+    points: float | None
+    phases: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Analysis:
+    """What was found out about a game.
+
+    Attributes:
+      record, game: the game.
+      agent, parameters, seed: the analyst, its parameters and the seed of its randomness.
+      moves: the decisions judged so far, in the game's order.
+      curve: for each position judged, its number, the player and the value: the first player's
+        in games of two players and constant sum, else that player's own.
+      truth: the same, of true positions in a game that hides information.
+      total: number of positions to judge.
+      failure: why the rest is missing; empty if nothing failed.
+    """
+
+    record: GameRecord
+    game: Game
+    agent: str
+    parameters: Mapping[str, Any]
+    seed: int
+    moves: Sequence[JudgedMove]
+    curve: Sequence[tuple[int, int, Evaluation]]
+    truth: Sequence[tuple[int, int, Evaluation]] = ()
+    total: int = 0
+    failure: str = ""
+
+    @property
+    def analyst(self) -> str:
+        """The analyst and its parameters in words."""
+        return " ".join([self.agent, *(f"{name}={value}" for name, value in self.settings)])
+
+    @property
+    def settings(self) -> list[tuple[str, Any]]:
+        """The parameters that were set."""
+        return list(self.parameters.items())
+
+    def mistakes(self, most: int | None = MISTAKES) -> list[JudgedMove]:
+        """Return the moves that lost a notable amount, the largest first; None for all."""
+        info = self.game.info
+        lost = [move for move in self.moves if _is_notable(move.verdict, info)]
+        lost.sort(key=lambda move: (-_share(move.verdict, info), -(move.points or 0.0), move.ply))
+        return lost[:most]
+
+    def summary(self, player: int) -> PlayerSummary:
+        """Return how well a player played."""
+        own = [move for move in self.moves if move.actor == player]
+        size = max(1, len(self.record.moves))
+        parts: list[list[JudgedMove]] = [[] for _ in PHASES]
+        for move in own:
+            parts[min(move.ply * len(PHASES) // size, len(PHASES) - 1)].append(move)
+        return PlayerSummary(
+            moves=len(own),
+            best=fmean(move.best for move in own) if own else None,
+            loss=_mean(move.verdict.loss for move in own),
+            points=_mean(move.points for move in own),
+            phases=tuple(_mean(move.verdict.loss for move in part) for part in parts),
+        )
+
+
+def _mean(numbers: Iterable[float | None]) -> float | None:
+    known = [number for number in numbers if number is not None]
+    return fmean(known) if known else None
+
+
+_NOTABLE: Final = 0.02
+"""Share of the range of values from which on a loss is a mistake."""
+_PAWNS: Final = 15.0
+"""Pawns that count as the range of evaluations in centipawns."""
+
+
+def _share(verdict: Verdict, info: GameInfo) -> float:
+    """Return a loss as a share of the range of values, so that units can be compared."""
+    unit = verdict.value.unit if verdict.value is not None else ValueUnit.SCORE
+    low, high = info.min_utility, info.max_utility
+    ranges = {ValueUnit.PROBABILITY: 1.0, ValueUnit.CENTIPAWNS: 100 * _PAWNS, ValueUnit.SCORE: 1.0}
+    return (verdict.loss or 0.0) / ranges.get(unit, (high - low) or 1.0)
+
+
+def _is_notable(verdict: Verdict, info: GameInfo) -> bool:
+    return _share(verdict, info) >= _NOTABLE
+
+
+# -- running --------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True, kw_only=True)
+class AnalysisRun:
+    """An analysis in progress; what is judged is kept in a journal, from which it goes on.
+
+    Attributes:
+      record: a record that `miai.playing.replay.replay` accepts.
+      analyst: who judges; None for the strongest that is installed.
+      simulations: budget of a decision; None for the analyst's own.
+      seed: of the analyst's randomness: the same seed and budget give the same analysis.
+      journal: the file that keeps judgements; None for none.
+      workers: maximum number of processes; by default all processors.
+    """
+
+    record: GameRecord
+    analyst: Analyst | None = None
+    simulations: int | None = None
+    seed: int = 0
+    journal: Path | None = None
+    workers: int = field(default_factory=available_processors)
+
+    def run(
+        self, progress: Progress | None = None, *, stopped: Callable[[], bool] = lambda: False
+    ) -> Analysis:
+        """Judge what the journal lacks; return the analysis, of a part if it failed or was stopped.
+
+        Args:
+          stopped: asked after each task; the next run goes on where this one stopped.
+
+        Raises `MiaiError` if the game or the analyst cannot be loaded, `ConfigError` if the journal
+        cannot be written.
+        """
+        game = recorded_game(self.record.game, self.record.game_parameters)
+        analyst = self.analyst or analyst_of(game)
+        parameters = settings_of(analyst, self.simulations)
+        known = self._judgements(analyst.agent, parameters)
+        tasks = tasks_of(self.record, game)
+        total = sum(len(task["plies"]) for task in tasks)
+        remaining = [task for task in tasks if not set(task["plies"]) <= set(known)]
+        if progress is not None:
+            progress.begin(done=len(known), total=total)
+        failure = ""
+        setup = {
+            "record": self.record.to_json_lines(),
+            "agent": analyst.agent,
+            "parameters": parameters,
+            "seed": self.seed,
+        }
+        try:
+            for judged in self._results(remaining, setup, stopped):
+                known |= {judgement["ply"]: judgement for judgement in judged}
+                if self.journal is not None:
+                    with writing(self.journal, ConfigError):
+                        Journal(self.journal, sync=False).append(judged)
+                if progress is not None:
+                    progress.reach(len(known), "positions judged", every=5.0)
+        except WorkerError as error:
+            failure = f"the analyst {analyst.agent} failed: {error}"
+        finally:
+            if progress is not None:
+                progress.close()
+        return analysis_of(
+            self.record, game, analyst.agent, parameters, known, self.seed, total, failure
+        )
+
+    def _results(
+        self, tasks: Sequence[Task], setup: Mapping[str, Any], stopped: Callable[[], bool]
+    ) -> Iterable[list[dict[str, Any]]]:
+        if not tasks or stopped():
+            return
+        workers = min(self.workers, len(tasks))
+        # The name of a job is in the message of its failure.
+        jobs = (Job(f"at ply {task['plies'][0] + 1}", dict(task)) for task in tasks)
+        pool = WorkerPool("miai.analysis.judging:judging", setup, workers=workers, threads=1)
+        with pool:
+            for judged in pool.in_order(jobs, ahead=2 * workers):
+                yield judged
+                if stopped():
+                    return
+
+    def _judgements(self, agent: str, parameters: Mapping[str, Any]) -> dict[int, Any]:
+        """Return what the journal has of this analysis; begin it anew if it is of another."""
+        if self.journal is None:
+            return {}
+        game = hashlib.sha256(self.record.to_json_lines().encode()).hexdigest()
+        head = {
+            "schema": SCHEMA,
+            "record": game,
+            "agent": agent,
+            "parameters": dict(parameters),
+            "seed": self.seed,
+        }
+        with writing(self.journal, ConfigError):
+            journal = Journal(self.journal, sync=False)
+            entries = journal.read()
+            if entries[:1] != [head]:
+                journal.replace([head])
+        return {e["ply"]: e for e in entries[1:]} if entries[:1] == [head] else {}
+
+
+# -- losses ---------------------------------------------------------------------------------------
+
+
+def analysis_of(
+    record: GameRecord,
+    game: Game,
+    agent: str,
+    parameters: Mapping[str, Any],
+    judgements: Mapping[int, Any],
+    seed: int = 0,
+    total: int = 0,
+    failure: str = "",
+) -> Analysis:
+    """Return the analysis that the judgements of a game make up."""
+    info = game.info
+    judged = [judgements[ply] for ply in sorted(judgements)]
+    moves = [
+        _move(record, judgement, judgements, info)
+        for judgement in judged
+        if judgement["ply"] < len(record.moves)
+    ]
+    truths = [
+        {**j["truth"], "ply": j["ply"], "actor": j["actor"]} for j in judged if j.get("truth")
+    ]
+    return Analysis(
+        record=record,
+        game=game,
+        agent=agent,
+        parameters=parameters,
+        seed=seed,
+        moves=moves,
+        curve=_curve(judged, info),
+        truth=_curve(truths, info),
+        total=total,
+        failure=failure,
+    )
+
+
+def _curve(judged: Iterable[Any], info: GameInfo) -> list[tuple[int, int, Evaluation]]:
+    points = ((j["ply"], j["actor"], _evaluation(j, info)) for j in judged)
+    return [
+        (ply, actor, value.of_first_player(actor, info)) for ply, actor, value in points if value
+    ]
+
+
+def _evaluation(judgement: Any, info: GameInfo) -> Evaluation | None:
+    """Return the value of a judgement; a utility of a win or a loss is an expected one."""
+    value = Evaluation.from_statistics(judgement)
+    if value is not None and value.unit is ValueUnit.UTILITY and is_win_or_loss(info):
+        return replace(value, unit=ValueUnit.EXPECTED_UTILITY)
+    return value
+
+
+def _move(
+    record: GameRecord, judgement: Any, judgements: Mapping[int, Any], info: GameInfo
+) -> JudgedMove:
+    ply = judgement["ply"]
+    move, following = record.moves[ply], judgements.get(ply + 1)
+    truth = None
+    if judgement.get("truth"):
+        after = None if following is None else {**(following["truth"] or {}), **_place(following)}
+        own = {**judgement["truth"], **_place(judgement), "played": None}
+        truth = _verdict(record, own, after, info)
+    known = following if info.perfect_information else None
+    return JudgedMove(
+        ply=ply,
+        actor=move.actor,
+        action=move.action,
+        verdict=_verdict(record, judgement, known, info, ended=info.perfect_information),
+        truth=truth,
+        points=_points(judgement, known, move.action),
+        information=tuple(judgement.get("information", ())),
+    )
+
+
+def _place(judgement: Any) -> dict[str, int]:
+    return {"ply": judgement["ply"], "actor": judgement["actor"]}
+
+
+def _verdict(
+    record: GameRecord, judgement: Any, following: Any, info: GameInfo, *, ended: bool = True
+) -> Verdict:
+    """Return what a judgement says of an action, by the next position if that can be compared."""
+    action, actor = record.moves[judgement["ply"]].action, judgement["actor"]
+    value, line = _evaluation(judgement, info), tuple(judgement["line"])
+    verdict = Verdict(value=value, line=line)
+    if value is None:
+        return verdict
+    played = judgement["played"]
+    after = None if played is None else replace(value, value=played)
+    if info.num_players == 2 and info.utility_sum is not None and not info.simultaneous:
+        if following is not None:
+            next_ = _evaluation(following, info)
+            after = None if next_ is None else _for(actor, next_, following["actor"], info)
+        elif ended and _ends(record, judgement["ply"]):
+            after = Evaluation(record.returns[actor], ValueUnit.EXPECTED_UTILITY)
+    if action == line[0]:
+        return replace(verdict, loss=0.0)
+    if after is None or not _comparable(after, value):
+        return verdict
+    return replace(verdict, loss=max(0.0, value.value - after.value))
+
+
+def _ends(record: GameRecord, ply: int) -> bool:
+    return ply + 1 == len(record.moves) and record.termination is Termination.TERMINAL
+
+
+def _comparable(first: Evaluation, second: Evaluation) -> bool:
+    utilities = (ValueUnit.UTILITY, ValueUnit.EXPECTED_UTILITY)
+    return first.unit == second.unit or {first.unit, second.unit} <= set(utilities)
+
+
+def _for(player: int, value: Evaluation, holder: int, info: GameInfo) -> Evaluation:
+    """Return the value of one of two players as the other's, if `player` is not its holder."""
+    return value if player == holder else value.of_first_player(1, info)
+
+
+def _points(judgement: Any, following: Any, action: int) -> float | None:
+    """Return what an action lost in points, by the margins after it and after the best one."""
+    best = judgement["line"][0]
+    if action == best and "scores" in judgement:
+        return 0.0
+    margin: float | None = next(
+        (margin for a, margin in judgement.get("scores", ()) if a == best), None
+    )
+    if margin is None or following is None or "score" not in following:
+        return None
+    same = following["actor"] == judgement["actor"]
+    after: float = following["score"] if same else -following["score"]
+    return max(0.0, margin - after)

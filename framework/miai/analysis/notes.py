@@ -1,0 +1,177 @@
+"""An analysis in words, as comments and variations of its record, and as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any, Final
+
+from miai.analysis.analysis import PHASES, SCHEMA, Analysis, JudgedMove, Verdict
+from miai.game import GameInfo, State
+from miai.plain import Json, to_plain
+from miai.record import GameRecord
+from miai.record_reader import MAX_VARIATIONS
+from miai.render import action_text
+from miai.values import scale_of
+
+_LONGEST: Final = 10
+"""Actions of a better line."""
+
+
+def loss_text(verdict: Verdict, info: GameInfo) -> str:
+    """Return a loss as it is shown: ``4.5 %``, ``0.30 pawns``; empty if unknown."""
+    if verdict.value is None or verdict.loss is None:
+        return ""
+    return amount_text(verdict.loss, verdict, info)
+
+
+def amount_text(loss: float, verdict: Verdict, info: GameInfo) -> str:
+    """Return a loss in the unit of a verdict's value."""
+    assert verdict.value is not None, "a loss has a unit"
+    scale = scale_of(verdict.value.unit, info)
+    number = loss * scale.factor
+    return f"{number:.1f} %" if scale.suffix == " %" else f"{number:.2f}{scale.suffix}"
+
+
+def line_texts(
+    analysis: Analysis, *, truth: bool = False
+) -> Iterator[tuple[JudgedMove, list[str]]]:
+    """Yield each judged move with its better line in the game's notation.
+
+    It ends where it cannot be followed: in a game that hides information after its first action,
+    unless it is that of the true position.
+    """
+    state, moves = analysis.game.new_initial_state(), iter(analysis.record.moves)
+    for judged in analysis.moves:
+        while len(state.history()) < judged.ply:
+            state.apply_action(next(moves).action)
+        verdict = judged.truth if truth else judged.verdict
+        if verdict is not None:
+            open_ = truth or analysis.game.info.perfect_information
+            yield judged, _followed(state, verdict.line[: _LONGEST if open_ else 1])
+
+
+def _followed(state: State, line: Sequence[int]) -> list[str]:
+    state, texts = state.clone(), []
+    for action in line:
+        texts.append(action_text(state, action))
+        if not (state.current_player() >= 0 and state.is_legal(action)):
+            break
+        state.apply_action(action)
+    return texts
+
+
+def note_of(judged: JudgedMove, better: Sequence[str], analysis: Analysis) -> str:
+    """Return in a line what a move lost, and what was better."""
+    info, verdict = analysis.game.info, judged.verdict
+    parts = []
+    if verdict.value is not None:
+        who = info.player_names[judged.actor]
+        parts.append(f"{verdict.value.text(info)} for {who} before the move")
+    if loss := loss_text(verdict, info):
+        points = "" if judged.points is None else f" and {judged.points:.1f} points"
+        parts.append("the best move" if judged.best else f"lost {loss}{points}")
+    if not judged.best:
+        parts.append(f"better: {' '.join(better)}")
+    if judged.information:
+        gained, most = judged.information
+        parts.append(f"it was to gain {gained:.2f} bits of information, the best sense {most:.2f}")
+    if judged.truth is not None and (loss := loss_text(judged.truth, info)):
+        parts.append(f"in the true position it lost {loss}")
+    return "; ".join(parts)
+
+
+def summary_texts(analysis: Analysis, player: int) -> list[str]:
+    """Return how well a player played: ``29 moves``, ``best 86 %``, ``mean loss 2.1 %`` ..."""
+    info, summary = analysis.game.info, analysis.summary(player)
+    unit = next((m.verdict for m in analysis.moves if m.verdict.value is not None), None)
+    texts = [f"{summary.moves} moves"]
+    if summary.best is not None:
+        texts.append(f"best {100 * summary.best:.0f} %")
+    if unit is not None and summary.loss is not None:
+        texts.append(f"mean loss {amount_text(summary.loss, unit, info)}")
+        texts += [
+            f"{name} {amount_text(loss, unit, info)}"
+            for name, loss in zip(PHASES, summary.phases, strict=True)
+            if loss is not None
+        ]
+    if summary.points is not None:
+        texts.append(f"{summary.points:.1f} points a move")
+    return texts
+
+
+def annotated(analysis: Analysis) -> GameRecord:
+    """Return the record with a comment on each judged move, and better lines as variations.
+
+    The largest mistakes come first where a record's limit of variations leaves out some. The
+    statistics of a move become the analyst's: ``value``, ``pv``, ``truth``.
+    """
+    record = analysis.record
+    noted = {judged.ply: (judged, texts) for judged, texts in line_texts(analysis)}
+    variations, count = list(record.variations), len(record.moves)
+    for judged in analysis.mistakes(None):
+        line = judged.verdict.line[: len(noted[judged.ply][1])]
+        source = judged.verdict if judged.truth is None else judged.truth
+        if source is judged.truth:
+            line = source.line[:_LONGEST]
+        if len(variations) + len(line) > MAX_VARIATIONS:
+            break
+        position = judged.ply
+        for action in line:
+            variations.append((position, action))
+            position = count + len(variations)
+    comments = [
+        *record.comments,
+        *((ply + 1, note_of(judged, texts, analysis)) for ply, (judged, texts) in noted.items()),
+    ]
+    moves = [
+        replace(move, statistics=_statistics(noted[move.ply][0])) if move.ply in noted else move
+        for move in record.moves
+    ]
+    return replace(record, moves=moves, comments=comments, variations=variations)
+
+
+def _statistics(judged: JudgedMove) -> Mapping[str, Json]:
+    truth: Json = None if judged.truth is None else _verdict_data(judged.truth)
+    own = _verdict_data(judged.verdict)
+    return {**own, **({} if truth is None else {"truth": truth})}
+
+
+def _verdict_data(verdict: Verdict) -> dict[str, Json]:
+    value = {} if verdict.value is None else verdict.value.statistics()
+    return {**value, "pv": list(verdict.line), "loss": verdict.loss}
+
+
+def as_json(analysis: Analysis) -> dict[str, Any]:
+    """Return an analysis as plain data; losses are in the units of the values beside them."""
+    record, info = analysis.record, analysis.game.info
+    moves = [
+        {
+            "ply": judged.ply,
+            "actor": judged.actor,
+            "action": judged.action,
+            "text": record.moves[judged.ply].text,
+            "best": judged.best,
+            "points": judged.points,
+            **_statistics(judged),
+            "better": texts,
+        }
+        for judged, texts in line_texts(analysis)
+    ]
+    return {
+        "schema": SCHEMA,
+        "game": record.game,
+        "players": [player.name for player in record.players],
+        "analyst": analysis.agent,
+        "parameters": to_plain(dict(analysis.parameters), what="the analyst's parameters"),
+        "seed": analysis.seed,
+        "positions": analysis.total,
+        "judged": len(analysis.moves),
+        "failure": analysis.failure,
+        "moves": moves,
+        "mistakes": [judged.ply for judged in analysis.mistakes()],
+        "summary": [
+            {**asdict(summary), "phases": dict(zip(PHASES, summary.phases, strict=True))}
+            for summary in map(analysis.summary, range(info.num_players))
+        ],
+    }

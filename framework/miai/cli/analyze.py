@@ -1,0 +1,136 @@
+"""``miai analyze``: a recorded game, judged move by move."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from miai.errors import ConfigError, WorkerError
+
+if TYPE_CHECKING:
+    from miai.analysis.analysis import Analysis
+    from miai.record import GameRecord
+
+
+_OWN: Final = (".html", ".json")  # not formats of records here
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command("analyze")(analyze)
+
+
+def analyze(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Record, such as .sgf, .pgn, .jsonl.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            dir_okay=False,
+            help="Write a page (.html), the analysis (.json), or the game with comments and "
+            "variations in a format for records (.sgf, .pgn, .jsonl).",
+        ),
+    ] = None,
+    number: Annotated[int, typer.Option("--game", min=1, help="Number of the game in FILE.")] = 1,
+    simulations: Annotated[
+        int | None,
+        typer.Option(min=1, help="Budget of a decision (default: the analyst's own)."),
+    ] = None,
+    analyst: Annotated[
+        str,
+        typer.Option(metavar="AGENT", help="Who judges (default: the strongest installed)."),
+    ] = "",
+    seed: Annotated[int, typer.Option(help="Seed of the analyst.")] = 0,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes (default: one for each processor).")
+    ] = None,
+) -> None:
+    """Judge each move of a recorded game: what it lost, and what was better.
+
+    FILE.analysis keeps what is judged: the same command goes on after an interruption. The same
+    seed and simulations give the same analysis.
+    """
+    from miai.analysis.analysis import AnalysisRun
+    from miai.files import refuse_unwritable
+    from miai.playing.opponents import Analyst
+    from miai.playing.record_files import format_of
+    from miai.process.processors import available_processors
+    from miai.progress import make_progress
+
+    record = _record(file, number)
+    if out is not None:
+        refuse_unwritable(out, "--out")
+        if out.suffix not in _OWN:
+            format_of(out.suffix, record.game, where=f"--out {out}")
+    kept = file.with_name(f"{file.name}{'' if number == 1 else f'.{number}'}.analysis")
+    run = AnalysisRun(
+        record=record,
+        analyst=Analyst(agent=analyst) if analyst else None,
+        simulations=simulations,
+        seed=seed,
+        journal=kept,
+        workers=workers or available_processors(),
+    )
+    hint = "Ctrl-C stops; the same command goes on"
+    progress = make_progress(f"Analysing {file.name}", unit="positions", hint=hint)
+    try:
+        analysis = run.run(progress)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("stopped; the same command goes on") from None
+    print("\n".join(_summary(analysis)))
+    if out is not None:
+        _write(analysis, out)
+        print(f"written to {out}")
+    if analysis.failure:
+        judged = f"{len(analysis.curve)} of {analysis.total} positions are judged and in {kept}"
+        raise WorkerError(f"{analysis.failure}; {judged}: the same command goes on")
+
+
+def _record(file: Path, number: int) -> GameRecord:
+    """Return a game of a file. Raises `ConfigError` or `RecordError`."""
+    from miai.files import reading
+    from miai.playing.record_files import read_records
+
+    with reading(file, ConfigError):
+        data = file.read_bytes()
+    records = read_records(file.name, data)
+    if number > len(records):
+        raise ConfigError(f"--game {number}: {file} holds {len(records)}")
+    return records[number - 1]
+
+
+def _write(analysis: Analysis, out: Path) -> None:
+    from miai.analysis.notes import annotated, as_json
+    from miai.files import write_text, writing
+    from miai.pages.replay_page import replay_page
+    from miai.playing.record_files import format_of
+
+    with writing(out, ConfigError):
+        if out.suffix == ".json":
+            text = json.dumps(as_json(analysis), indent=1) + "\n"
+        elif out.suffix == ".html":
+            text = replay_page(annotated(analysis), out.stem, analysis=analysis)
+        else:
+            format_ = format_of(out.suffix, analysis.record.game, where=f"--out {out}")
+            text = format_.write(annotated(analysis))
+        write_text(out, text)
+
+
+def _summary(analysis: Analysis) -> list[str]:
+    """Return the players' summaries and the largest mistakes as lines."""
+    from miai.analysis.notes import line_texts, note_of, summary_texts
+
+    names = [player.name for player in analysis.record.players]
+    lines = [f"judged by {analysis.analyst}"]
+    for player, name in enumerate(names):
+        lines.append(f"{name}: {', '.join(summary_texts(analysis, player))}")
+    better = {judged.ply: texts for judged, texts in line_texts(analysis)}
+    for judged in analysis.mistakes():
+        text = analysis.record.moves[judged.ply].text
+        lines.append(f"{judged.ply + 1}. {text}: {note_of(judged, better[judged.ply], analysis)}")
+    return lines
