@@ -81,7 +81,7 @@ class PlayerSummary:
     """How well a player played.
 
     Attributes:
-      moves: number of its decisions that were judged.
+      moves: number of its decisions whose loss is known.
       best: share of them that the analyst would have taken; None without any.
       loss: mean loss of a move; None if unknown.
       points: mean loss in points; None if unknown.
@@ -140,7 +140,8 @@ class Analysis:
 
     def summary(self, player: int) -> PlayerSummary:
         """Return how well a player played."""
-        own = [move for move in self.moves if move.actor == player]
+        judged = (move for move in self.moves if move.verdict.loss is not None)
+        own = [move for move in judged if move.actor == player]
         size = max(1, len(self.record.moves))
         parts: list[list[JudgedMove]] = [[] for _ in PHASES]
         for move in own:

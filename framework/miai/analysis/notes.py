@@ -33,22 +33,17 @@ def amount_text(loss: float, verdict: Verdict, info: GameInfo) -> str:
     return f"{number:.1f} %" if scale.suffix == " %" else f"{number:.2f}{scale.suffix}"
 
 
-def line_texts(
-    analysis: Analysis, *, truth: bool = False
-) -> Iterator[tuple[JudgedMove, list[str]]]:
+def line_texts(analysis: Analysis) -> Iterator[tuple[JudgedMove, list[str]]]:
     """Yield each judged move with its better line in the game's notation.
 
-    It ends where it cannot be followed: in a game that hides information after its first action,
-    unless it is that of the true position.
+    It is one action in a game that hides information: what follows depends on what is hidden.
     """
     state, moves = analysis.game.new_initial_state(), iter(analysis.record.moves)
+    most = _LONGEST if analysis.game.info.perfect_information else 1
     for judged in analysis.moves:
         while len(state.history()) < judged.ply:
             state.apply_action(next(moves).action)
-        verdict = judged.truth if truth else judged.verdict
-        if verdict is not None:
-            open_ = truth or analysis.game.info.perfect_information
-            yield judged, _followed(state, verdict.line[: _LONGEST if open_ else 1])
+        yield judged, _followed(state, judged.verdict.line[:most])
 
 
 def _followed(state: State, line: Sequence[int]) -> list[str]:
@@ -76,7 +71,8 @@ def note_of(judged: JudgedMove, better: Sequence[str], analysis: Analysis) -> st
     if judged.information:
         gained, most = judged.information
         parts.append(f"it was to gain {gained:.2f} bits of information, the best sense {most:.2f}")
-    if judged.truth is not None and (loss := loss_text(judged.truth, info)):
+    if judged.truth is not None and judged.truth.loss:
+        loss = loss_text(judged.truth, info)
         parts.append(f"in the true position it lost {loss}")
     return "; ".join(parts)
 
@@ -111,13 +107,12 @@ def annotated(analysis: Analysis) -> GameRecord:
     variations, count = list(record.variations), len(record.moves)
     for judged in analysis.mistakes(None):
         line = judged.verdict.line[: len(noted[judged.ply][1])]
-        source = judged.verdict if judged.truth is None else judged.truth
-        if source is judged.truth:
-            line = source.line[:_LONGEST]
+        if judged.truth is not None:  # which can be followed
+            line = judged.truth.line[:_LONGEST]
         if len(variations) + len(line) > MAX_VARIATIONS:
             break
         position = judged.ply
-        for action in line:
+        for action in line if line[0] != judged.action else ():
             variations.append((position, action))
             position = count + len(variations)
     comments = [
@@ -132,9 +127,8 @@ def annotated(analysis: Analysis) -> GameRecord:
 
 
 def _statistics(judged: JudgedMove) -> Mapping[str, Json]:
-    truth: Json = None if judged.truth is None else _verdict_data(judged.truth)
-    own = _verdict_data(judged.verdict)
-    return {**own, **({} if truth is None else {"truth": truth})}
+    truth = {} if judged.truth is None else {"truth": _verdict_data(judged.truth)}
+    return {**_verdict_data(judged.verdict), **truth}
 
 
 def _verdict_data(verdict: Verdict) -> dict[str, Json]:

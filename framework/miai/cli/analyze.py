@@ -12,6 +12,7 @@ from miai.errors import ConfigError, WorkerError
 
 if TYPE_CHECKING:
     from miai.analysis.analysis import Analysis
+    from miai.playing.opponents import Analyst
     from miai.record import GameRecord
 
 
@@ -57,7 +58,6 @@ def analyze(
     """
     from miai.analysis.analysis import AnalysisRun
     from miai.files import refuse_unwritable
-    from miai.playing.opponents import Analyst
     from miai.playing.record_files import format_of
     from miai.process.processors import available_processors
     from miai.progress import make_progress
@@ -70,7 +70,7 @@ def analyze(
     kept = file.with_name(f"{file.name}{'' if number == 1 else f'.{number}'}.analysis")
     run = AnalysisRun(
         record=record,
-        analyst=Analyst(agent=analyst) if analyst else None,
+        analyst=_analyst(analyst),
         simulations=simulations,
         seed=seed,
         journal=kept,
@@ -89,6 +89,16 @@ def analyze(
     if analysis.failure:
         judged = f"{len(analysis.curve)} of {analysis.total} positions are judged and in {kept}"
         raise WorkerError(f"{analysis.failure}; {judged}: the same command goes on")
+
+
+def _analyst(name: str) -> Analyst | None:
+    """Return the agent that an option names, which may be a class in a file."""
+    from miai.playing.opponents import Analyst
+    from miai.plugins import agent_files
+
+    if reference := agent_files.split_reference(name):
+        return Analyst(agent=agent_files.NAME, parameters=reference)
+    return Analyst(agent=name) if name else None
 
 
 def _record(file: Path, number: int) -> GameRecord:

@@ -27,6 +27,7 @@ from miai.playing.openings import Opening, check_file, read_text
 from miai.playing.replay import add_tree, added_notes, is_same_game, record_of_actions
 from miai.record import MOST_MOVES, GameRecord, refuse_long
 from miai.values import Evaluation, ValueUnit
+from miai_rbc.kernels.bitboards import WIN
 from miai_rbc.rbc_parameters import PgnParameters, RbcParameters
 from miai_rbc.rules.actions import SENSE_NOTHING, action_of, move_of_action
 from miai_rbc.rules.game import RbcGame, RbcState
@@ -556,7 +557,10 @@ def _eval(record: GameRecord, position: int) -> str:
     value = Evaluation.from_statistics(truth) if isinstance(truth, Mapping) else None
     if move is None or value is None or value.unit is not ValueUnit.CENTIPAWNS:
         return ""
-    return f"[%eval {(-1) ** move.actor * value.value / 100:.2f}]"
+    white = (-1) ** move.actor * value.value
+    if abs(white) > WIN - 100:  # a king is captured within so many half-moves
+        return f"[%eval #{'-' * (white < 0)}{max(1, int(WIN - abs(white)) // 2)}]"
+    return f"[%eval {white / 100:.2f}]"
 
 
 def _earlier(text: str) -> tuple[chess.pgn.Game, GameRecord] | None:

@@ -1,0 +1,217 @@
+"""Analyses of recorded games, against exhaustive search and exact values."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.warm_command import call_miai
+
+import miai
+from miai.analysis.analysis import Analysis, AnalysisRun, analysis_of
+from miai.analysis.judging import judging, settings_of, tasks_of
+from miai.analysis.notes import annotated, as_json, line_texts
+from miai.api import analyst_of
+from miai.pages.replay_page import replay_page
+from miai.playing.replay import record_of_actions, replay
+from miai.record import GameRecord
+from miai.search.worlds import OpenSearch
+
+
+def judged(record: GameRecord, *, simulations: int | None = None, seed: int = 0) -> Analysis:
+    """Return the analysis of a record, made in this process."""
+    game = miai.load_game(record.game, **record.game_parameters)
+    analyst = analyst_of(game)
+    parameters = settings_of(analyst, simulations)
+    setup = {"agent": analyst.agent, "parameters": parameters, "seed": seed}
+    judgements: dict[int, Any] = {}
+    with judging({"record": record.to_json_lines(), **setup}) as perform:
+        # In any order: each task begins with a seed of its own.
+        for task in random.Random(seed).sample(tasks := tasks_of(record, game), len(tasks)):
+            judgements |= {judgement["ply"]: judgement for judgement in perform(task)}
+    return analysis_of(record, game, analyst.agent, parameters, judgements, seed)
+
+
+@cache
+def best_value(marks: tuple[frozenset[int], frozenset[int]], player: int) -> int:
+    """Return the value of a position of tic-tac-toe for x, by trying everything."""
+    if any(line <= marks[1 - player] for line in LINES):
+        return -1 if player == 0 else 1
+    values = [best_value(after(marks, player, a), 1 - player) for a in free(marks)]
+    return (max, min)[player](values, default=0)
+
+
+LINES = [frozenset(line) for line in ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7))]
+LINES += [frozenset(line) for line in ((2, 5, 8), (0, 4, 8), (2, 4, 6))]
+
+
+def free(marks: tuple[frozenset[int], ...]) -> set[int]:
+    return set(range(9)) - marks[0] - marks[1]
+
+
+def after(
+    marks: tuple[frozenset[int], frozenset[int]], player: int, action: int
+) -> tuple[frozenset[int], frozenset[int]]:
+    x, o = marks
+    return (x | {action}, o) if player == 0 else (x, o | {action})
+
+
+def marks_of(actions: list[int]) -> tuple[frozenset[int], frozenset[int]]:
+    return frozenset(actions[::2]), frozenset(actions[1::2])
+
+
+def random_games(count: int) -> Iterator[list[int]]:
+    for seed in range(count):
+        rng, state = random.Random(seed), miai.load_game("tic_tac_toe").new_initial_state()
+        while not state.is_terminal():
+            state.apply_action(rng.choice(state.legal_actions()))
+        # Games that stopped early have a last position, too.
+        yield state.history()[: 5 if seed % 3 == 0 else None]
+
+
+def test_losses_are_those_of_exhaustive_search() -> None:
+    game = miai.load_game("tic_tac_toe")
+    blunders = 0
+    for actions in random_games(8):
+        analysis = judged(record_of_actions(game, actions, players=["x", "o"]))
+        assert len(analysis.moves) == len(actions)
+        for move in analysis.moves:
+            marks, player = marks_of(actions[: move.ply]), move.actor
+            value = best_value(marks, player)
+            played, better = (
+                best_value(after(marks, player, action), 1 - player)
+                for action in (move.action, move.verdict.line[0])
+            )
+            assert move.verdict.loss == abs(value - played), (actions, move)
+            assert (better, move.best) == (value, played == value)
+            assert analysis.curve[move.ply][2].value == value
+        lost = {move.ply for move in analysis.moves if move.verdict.loss}
+        assert {move.ply for move in analysis.mistakes(None)} == lost
+        for player in (0, 1):
+            own = [move.verdict.loss or 0.0 for move in analysis.moves if move.actor == player]
+            summary = analysis.summary(player)
+            assert summary.loss == pytest.approx(sum(own) / len(own))
+            assert summary.best == pytest.approx(own.count(0.0) / len(own))
+        blunders += len(lost)
+    assert blunders > 5
+
+
+def test_an_annotated_record_has_better_lines_that_can_be_followed() -> None:
+    game = miai.load_game("tic_tac_toe")
+    # After the centre only a corner holds; then the game is lost.
+    record = record_of_actions(game, [4, 1, 0, 8, 3, 5, 6], players=["x", "o"])
+    analysis = judged(record)
+    (mistake,) = analysis.mistakes()
+    assert (mistake.ply, mistake.verdict.line[0] in (0, 2, 6, 8)) == (1, True)
+    noted = annotated(analysis)
+    replay(noted)
+    assert noted.variations[0] == (1, mistake.verdict.line[0])
+    comments = dict(noted.comments)
+    assert comments[1] == "win rate 50.0 % for x before the move; the best move"
+    assert comments[2].startswith("win rate 50.0 % for o before the move; lost 50.0 %; better: ")
+    page = replay_page(noted, "game", analysis=analysis)
+    assert page.count(f"2. {record.moves[1].text}</a> lost 50.0 %; better: ") == 1
+    assert "Largest mistakes" in page
+
+
+def test_a_chance_that_was_lost_in_the_dark_is_judged_from_the_belief_beside_the_truth() -> None:
+    """In Kuhn poker the last decision's values are known: -1 for a pass of a bet, 2 or -2 else."""
+    game = miai.load_game("kuhn_poker")
+    jack, queen, king, no, bet = 2, 3, 4, 0, 1
+
+    def last(*actions: int) -> Any:
+        analysis = judged(record_of_actions(game, actions, players=["a", "b"]), simulations=600)
+        return analysis.moves[-1]
+
+    assert last(king, jack, bet, bet).verdict.loss == 1.0  # of a jack that calls
+    assert last(jack, king, bet, no).verdict.loss == 3.0  # of a king that does not
+    # A queen that faces a bet cannot know: the belief has both cards, the truth one.
+    passed = last(jack, queen, bet, no)
+    assert passed.verdict.loss < 3.0
+    assert passed.truth.line[0] == bet
+    assert last(king, queen, bet, no).truth.line[0] == no
+
+
+def test_the_same_seed_gives_the_same_analysis() -> None:
+    game = miai.load_game("phantom_tic_tac_toe")
+    record = miai.play(game, [miai.make_agent("random", game) for _ in range(2)], seed=3)
+    analysis = judged(record, simulations=60)
+    assert as_json(judged(record, simulations=60)) == as_json(analysis)
+    assert as_json(judged(record, simulations=60, seed=1)) != as_json(analysis)
+    assert all(len(texts) == 1 for _, texts in line_texts(analysis))
+    replay(annotated(analysis))
+
+
+def test_a_true_position_is_valued_by_what_wins_there() -> None:
+    state = miai.load_game("phantom_tic_tac_toe").new_initial_state()
+    for action in (0, 3, 1, 4):
+        state.apply_action(action)
+    result = OpenSearch(state.game, 300).search(state)
+    assert (result.action, result.values[2]) == (2, 1.0)
+
+
+MORTAL = """
+import os
+import miai
+
+class Mortal(miai.Agent):
+    def act(self, clock):
+        state = self.view.state
+        if state.move_number() == 3 and os.path.exists({sign!r}):
+            os._exit(7)
+        value = len(state.legal_actions()) / 10
+        statistics = {{"value": value, "value_unit": "expected-utility"}}
+        return miai.Decision(state.legal_actions()[0], statistics=statistics)
+"""
+
+
+@pytest.mark.slow
+def test_an_analyst_that_dies_is_named_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    record = record_of_actions(
+        miai.load_game("tic_tac_toe"), [4, 1, 0, 8, 3, 5, 6], players=["x", "o"]
+    )
+    file, sign, out = (tmp_path / name for name in ("game.jsonl", "dies", "out.json"))
+    file.write_text(record.to_json_lines())
+    sign.touch()
+    (tmp_path / "mortal.py").write_text(MORTAL.format(sign=str(sign)))
+    words = ["analyze", str(file), "--out", str(out), "--workers", "1"]
+    words += ["--analyst", f"{tmp_path / 'mortal.py'}:Mortal"]
+    died = call_miai(words)
+    assert died.returncode == 2
+    assert "the analyst file failed: job at ply 4: worker process" in died.stderr
+    assert "3 of 7 positions are judged" in died.stderr
+    part = json.loads(out.read_text())
+    assert [move["ply"] for move in part["moves"]] == [0, 1, 2]
+
+    sign.unlink()
+    assert call_miai(words).returncode == 0
+    whole = json.loads(out.read_text())
+    assert whole["moves"][:2] == part["moves"][:2]
+    assert len(whole["moves"]) == 7
+    analyst = {"file": str(tmp_path / "mortal.py"), "class_name": "Mortal"}
+    assert whole["parameters"] == analyst
+    # Nothing is judged again: the analyst would die of it.
+    sign.touch()
+    assert call_miai(words).returncode == 0
+    refused = call_miai(["analyze", str(file), "--out", str(tmp_path / "out.sgf")])
+    assert refused.returncode == 2
+    assert "records of tic_tac_toe are written as .jsonl" in refused.stderr
+
+
+@pytest.mark.slow
+def test_an_analysis_stops_when_it_is_told_and_goes_on(tmp_path: Path) -> None:
+    actions = [4, 1, 0, 8, 3, 5, 6]
+    record = record_of_actions(miai.load_game("tic_tac_toe"), actions, players=["x", "o"])
+    journal = tmp_path / "kept"
+    asked = iter([False, False, True])
+    run = AnalysisRun(record=record, journal=journal, workers=2)
+    part = run.run(stopped=lambda: next(asked))
+    assert 0 < len(part.moves) < len(actions)
+    assert as_json(run.run())["moves"] == as_json(judged(record))["moves"]
+    other = AnalysisRun(record=record, journal=journal, seed=1).run(stopped=lambda: True)
+    assert not other.moves, "a journal of another seed is not used"
