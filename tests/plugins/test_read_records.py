@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from typing import Any
 
 import chess
@@ -277,3 +278,62 @@ def test_a_name_cannot_leave_its_tag() -> None:
     )
     assert back.players[0].name == 'A"]1. e4 {\\'
     assert len(back.moves) == 6
+
+
+GAMES_WITH_NOTES = {
+    "sgf": "(;GM[1]SZ[5]C[root];B[cc]C[one](;W[bb];B[dd])(;W[dd]C[other]))",
+    "pgn": "1. e4 {one} e5 (1... c5 {other} 2. Nf3) 2. Nc3 *",
+}
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+@pytest.mark.parametrize("name", GAMES_WITH_NOTES)
+def test_comments_and_variations_that_were_added_are_written(name: str, fresh: bool) -> None:
+    """To the file from which a record was read, and to that of one without a file."""
+    written = readable(name, {"sgf": "go", "pgn": "rbc"}[name])
+    (read,) = written.read(GAMES_WITH_NOTES[name].encode(), source=f"game.{name}")
+    if fresh:
+        read = replace(read, tags={}, comments=[], variations=[])
+    half = len(read.moves) // 3  # actions of a turn
+    state = miai.load_game(read.game, **read.game_parameters).new_initial_state()
+    for move in read.moves[:half]:
+        state.apply_action(move.action)
+    line: list[int] = []
+    while len(line) < 2 * half:
+        legal = state.legal_actions()
+        line.append(SENSE_NOTHING if SENSE_NOTHING in legal and half > 1 else legal[-2])
+        state.apply_action(line[-1])
+    count = len(read.moves) + len(read.variations)
+    steps = [(half, line[0]), *((count + n, action) for n, action in enumerate(line[1:], 1))]
+    truth: Any = {"value": -35.0, "value_unit": "centipawns"}
+    moves_ = [replace(move, statistics={"truth": truth}) for move in read.moves]
+    noted = replace(
+        read,
+        moves=moves_,
+        comments=[*read.comments, (half, "added")],
+        variations=[*read.variations, *steps],
+    )
+    text = written.write(noted)
+    (back,) = written.read(text.encode(), source=f"game.{name}")
+    replay(back)
+    assert moves(back) == moves(read)
+    assert set(taken(read)) | {tuple(line)} == set(taken(back))
+    said = dict(back.comments)
+    assert said[half].endswith("added")
+    assert fresh or said[half].startswith("one")
+    assert fresh or "other" in said.values()
+    if name == "pgn":  # the value is Black's, who is to move
+        game = chess.pgn.read_game(io.StringIO(text))
+        assert game is not None
+        node = game.next()
+        score = None if node is None else node.eval()
+        assert score is not None
+        assert score.white().score() == 35
+
+
+def taken(record: GameRecord) -> list[tuple[int, ...]]:
+    """Return the actions of each variation from where it leaves the game."""
+    lines: dict[int, tuple[int, ...]] = {}
+    for number, (position, action) in enumerate(record.variations, len(record.moves) + 1):
+        lines[number] = (*lines.pop(position, ()), action)
+    return list(lines.values())
