@@ -13,8 +13,8 @@ import pytest
 from tests.warm_command import call_miai
 
 import miai
-from miai.analysis.analysis import Analysis, AnalysisRun, analysis_of
-from miai.analysis.judging import judging, settings_of, tasks_of
+from miai.analysis.analysis import Analysis, analysis_of, analyze
+from miai.analysis.judging import judging, setup_of, tasks_of
 from miai.analysis.notes import annotated, as_json, line_texts
 from miai.api import analyst_of
 from miai.pages.replay_page import replay_page
@@ -26,15 +26,13 @@ from miai.search.worlds import OpenSearch
 def judged(record: GameRecord, *, simulations: int | None = None, seed: int = 0) -> Analysis:
     """Return the analysis of a record, made in this process."""
     game = miai.load_game(record.game, **record.game_parameters)
-    analyst = analyst_of(game)
-    parameters = settings_of(analyst, simulations)
-    setup = {"agent": analyst.agent, "parameters": parameters, "seed": seed}
+    setup = setup_of(record, analyst_of(game), simulations, seed)
     judgements: dict[int, Any] = {}
-    with judging({"record": record.to_json_lines(), **setup}) as perform:
+    with judging(setup) as perform:
         # In any order: each task begins with a seed of its own.
         for task in random.Random(seed).sample(tasks := tasks_of(record, game), len(tasks)):
             judgements |= {judgement["ply"]: judgement for judgement in perform(task)}
-    return analysis_of(record, game, analyst.agent, parameters, judgements, seed)
+    return analysis_of(record, game, setup, judgements)
 
 
 @cache
@@ -170,7 +168,7 @@ def test_a_planted_blunder_is_the_largest_mistake() -> None:
     game = miai.load_game("go", board_size=9)
     record = record_of_actions(game, [40, 58, 42, 80, 22], players=["b", "w"])
     analysis = judged(record, simulations=100)
-    assert (analysis.agent, analysis.mistakes()[0].ply) == ("alphago", 3)
+    assert (analysis.setup["agent"], analysis.mistakes()[0].ply) == ("alphago", 3)
     points = [move.points or 0.0 for move in analysis.moves]
     assert max(points) == points[3] > 2.0
 
@@ -225,13 +223,11 @@ def test_an_analyst_that_dies_is_named_and_the_same_command_goes_on(tmp_path: Pa
 
 @pytest.mark.slow
 def test_an_analysis_stops_when_it_is_told_and_goes_on(tmp_path: Path) -> None:
-    actions = [4, 1, 0, 8, 3, 5, 6]
-    record = record_of_actions(miai.load_game("tic_tac_toe"), actions, players=["x", "o"])
-    journal = tmp_path / "kept"
+    game, journal = miai.load_game("tic_tac_toe"), tmp_path / "kept"
+    record = record_of_actions(game, [4, 1, 0, 8, 3, 5, 6], players=["x", "o"])
     asked = iter([False, False, True])
-    run = AnalysisRun(record=record, journal=journal, workers=2)
-    part = run.run(stopped=lambda: next(asked))
-    assert 0 < len(part.moves) < len(actions)
-    assert as_json(run.run())["moves"] == as_json(judged(record))["moves"]
-    other = AnalysisRun(record=record, journal=journal, seed=1).run(stopped=lambda: True)
+    part = analyze(record, journal=journal, workers=2, stopped=lambda: next(asked))
+    assert 0 < len(part.moves) < len(record.moves)
+    assert as_json(analyze(record, journal=journal)) == as_json(judged(record))
+    other = analyze(record, journal=journal, seed=1, stopped=lambda: True)
     assert not other.moves, "a journal of another seed is not used"

@@ -8,14 +8,13 @@ it stands what the move lost in the true position. The best action loses nothing
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
 
-from miai.analysis.judging import Task, settings_of, tasks_of
+from miai.analysis.judging import Setup, Task, setup_of, tasks_of
 from miai.api import analyst_of, recorded_game
 from miai.errors import ConfigError, WorkerError
 from miai.files import Journal, writing
@@ -101,7 +100,7 @@ class Analysis:
 
     Attributes:
       record, game: the game.
-      agent, parameters, seed: the analyst, its parameters and the seed of its randomness.
+      setup: the analyst, its parameters and its seed.
       moves: the decisions judged so far, in the game's order.
       curve: for each position judged, its number, the player and the value: the first player's
         in games of two players and constant sum, else that player's own.
@@ -112,9 +111,7 @@ class Analysis:
 
     record: GameRecord
     game: Game
-    agent: str
-    parameters: Mapping[str, Any]
-    seed: int
+    setup: Setup
     moves: Sequence[JudgedMove]
     curve: Sequence[tuple[int, int, Evaluation]]
     truth: Sequence[tuple[int, int, Evaluation]] = ()
@@ -124,17 +121,13 @@ class Analysis:
     @property
     def analyst(self) -> str:
         """The analyst and its parameters in words."""
-        return " ".join([self.agent, *(f"{name}={value}" for name, value in self.settings)])
-
-    @property
-    def settings(self) -> list[tuple[str, Any]]:
-        """The parameters that were set."""
-        return list(self.parameters.items())
+        settings = (f"{name}={value}" for name, value in self.setup["parameters"].items())
+        return " ".join([self.setup["agent"], *settings])
 
     def mistakes(self, most: int | None = MISTAKES) -> list[JudgedMove]:
         """Return the moves that lost a notable amount, the largest first; None for all."""
         info = self.game.info
-        lost = [move for move in self.moves if _is_notable(move.verdict, info)]
+        lost = [move for move in self.moves if _share(move.verdict, info) >= _NOTABLE]
         lost.sort(key=lambda move: (-_share(move.verdict, info), -(move.points or 0.0), move.ply))
         return lost[:most]
 
@@ -174,147 +167,104 @@ def _share(verdict: Verdict, info: GameInfo) -> float:
     return (verdict.loss or 0.0) / ranges.get(unit, (high - low) or 1.0)
 
 
-def _is_notable(verdict: Verdict, info: GameInfo) -> bool:
-    return _share(verdict, info) >= _NOTABLE
-
-
 # -- running --------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True, kw_only=True)
-class AnalysisRun:
-    """An analysis in progress; what is judged is kept in a journal, from which it goes on.
+def analyze(
+    record: GameRecord,
+    *,
+    analyst: Analyst | None = None,
+    simulations: int | None = None,
+    seed: int = 0,
+    journal: Path | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Analysis:
+    """Judge a game; return the analysis, of a part of it if the analyst failed or was stopped.
 
-    Attributes:
+    Args:
       record: a record that `miai.playing.replay.replay` accepts.
       analyst: who judges; None for the strongest that is installed.
       simulations: budget of a decision; None for the analyst's own.
       seed: of the analyst's randomness: the same seed and budget give the same analysis.
-      journal: the file that keeps judgements; None for none.
-      workers: maximum number of processes; by default all processors.
+      journal: the file that keeps judgements, with which the same call goes on; None for none.
+      workers: maximum number of processes; None for all processors.
+      stopped: asked after each task.
+
+    Raises `MiaiError` if the game cannot be loaded, `ConfigError` if the journal cannot be written.
     """
-
-    record: GameRecord
-    analyst: Analyst | None = None
-    simulations: int | None = None
-    seed: int = 0
-    journal: Path | None = None
-    workers: int = field(default_factory=available_processors)
-
-    def run(
-        self, progress: Progress | None = None, *, stopped: Callable[[], bool] = lambda: False
-    ) -> Analysis:
-        """Judge what the journal lacks; return the analysis, of a part if it failed or was stopped.
-
-        Args:
-          stopped: asked after each task; the next run goes on where this one stopped.
-
-        Raises `MiaiError` if the game or the analyst cannot be loaded, `ConfigError` if the journal
-        cannot be written.
-        """
-        game = recorded_game(self.record.game, self.record.game_parameters)
-        analyst = self.analyst or analyst_of(game)
-        parameters = settings_of(analyst, self.simulations)
-        known = self._judgements(analyst.agent, parameters)
-        tasks = tasks_of(self.record, game)
-        total = sum(len(task["plies"]) for task in tasks)
-        remaining = [task for task in tasks if not set(task["plies"]) <= set(known)]
-        if progress is not None:
-            progress.begin(done=len(known), total=total)
-        failure = ""
-        setup = {
-            "record": self.record.to_json_lines(),
-            "agent": analyst.agent,
-            "parameters": parameters,
-            "seed": self.seed,
-        }
-        try:
-            for judged in self._results(remaining, setup, stopped):
-                known |= {judgement["ply"]: judgement for judgement in judged}
-                if self.journal is not None:
-                    with writing(self.journal, ConfigError):
-                        Journal(self.journal, sync=False).append(judged)
-                if progress is not None:
-                    progress.reach(len(known), "positions judged", every=5.0)
-        except WorkerError as error:
-            failure = f"the analyst {analyst.agent} failed: {error}"
-        finally:
+    game = recorded_game(record.game, record.game_parameters)
+    setup = setup_of(record, analyst or analyst_of(game), simulations, seed)
+    known = {} if journal is None else _judgements(journal, setup)
+    tasks = tasks_of(record, game)
+    total = sum(len(task["plies"]) for task in tasks)
+    remaining = [task for task in tasks if not set(task["plies"]) <= set(known)]
+    if progress is not None:
+        progress.begin(done=len(known), total=total)
+    failure = ""
+    try:
+        for judged in _results(remaining, setup, workers or available_processors(), stopped):
+            known |= {judgement["ply"]: judgement for judgement in judged}
+            if journal is not None:
+                with writing(journal, ConfigError):
+                    Journal(journal, sync=False).append(judged)
             if progress is not None:
-                progress.close()
-        return analysis_of(
-            self.record, game, analyst.agent, parameters, known, self.seed, total, failure
-        )
+                progress.reach(len(known), "positions judged", every=5.0)
+    except WorkerError as error:
+        failure = f"the analyst {setup['agent']} failed: {error}"
+    finally:
+        if progress is not None:
+            progress.close()
+    return replace(analysis_of(record, game, setup, known), total=total, failure=failure)
 
-    def _results(
-        self, tasks: Sequence[Task], setup: Mapping[str, Any], stopped: Callable[[], bool]
-    ) -> Iterable[list[dict[str, Any]]]:
-        if not tasks or stopped():
-            return
-        workers = min(self.workers, len(tasks))
-        # The name of a job is in the message of its failure.
-        jobs = (Job(f"at ply {task['plies'][0] + 1}", dict(task)) for task in tasks)
-        pool = WorkerPool("miai.analysis.judging:judging", setup, workers=workers, threads=1)
-        with pool:
-            for judged in pool.in_order(jobs, ahead=2 * workers):
-                yield judged
-                if stopped():
-                    return
 
-    def _judgements(self, agent: str, parameters: Mapping[str, Any]) -> dict[int, Any]:
-        """Return what the journal has of this analysis; begin it anew if it is of another."""
-        if self.journal is None:
+def _results(
+    tasks: Sequence[Task], setup: Setup, most: int, stopped: Callable[[], bool]
+) -> Iterator[list[dict[str, Any]]]:
+    if not tasks or stopped():
+        return
+    workers = min(most, len(tasks))
+    # The name of a job is in the message of its failure.
+    jobs = (Job(f"at ply {task['plies'][0] + 1}", dict(task)) for task in tasks)
+    pool = WorkerPool("miai.analysis.judging:judging", setup, workers=workers, threads=1)
+    with pool:
+        for judged in pool.in_order(jobs, ahead=2 * workers):
+            yield judged
+            if stopped():
+                return
+
+
+def _judgements(path: Path, setup: Setup) -> dict[int, Any]:
+    """Return what a journal has of this analysis; begin it again if it is of another."""
+    head = {"schema": SCHEMA, **setup}
+    with writing(path, ConfigError):
+        entries = Journal(path).read()
+        if entries[:1] != [head]:
+            Journal(path).replace([head])
             return {}
-        game = hashlib.sha256(self.record.to_json_lines().encode()).hexdigest()
-        head = {
-            "schema": SCHEMA,
-            "record": game,
-            "agent": agent,
-            "parameters": dict(parameters),
-            "seed": self.seed,
-        }
-        with writing(self.journal, ConfigError):
-            journal = Journal(self.journal, sync=False)
-            entries = journal.read()
-            if entries[:1] != [head]:
-                journal.replace([head])
-        return {e["ply"]: e for e in entries[1:]} if entries[:1] == [head] else {}
+    return {entry["ply"]: entry for entry in entries[1:]}
 
 
 # -- losses ---------------------------------------------------------------------------------------
 
 
 def analysis_of(
-    record: GameRecord,
-    game: Game,
-    agent: str,
-    parameters: Mapping[str, Any],
-    judgements: Mapping[int, Any],
-    seed: int = 0,
-    total: int = 0,
-    failure: str = "",
+    record: GameRecord, game: Game, setup: Setup, judgements: Mapping[int, Any]
 ) -> Analysis:
-    """Return the analysis that the judgements of a game make up."""
+    """Return the analysis that the judgements of a game, by ply, make up."""
     info = game.info
     judged = [judgements[ply] for ply in sorted(judgements)]
-    moves = [
-        _move(record, judgement, judgements, info)
-        for judgement in judged
-        if judgement["ply"] < len(record.moves)
-    ]
-    truths = [
-        {**j["truth"], "ply": j["ply"], "actor": j["actor"]} for j in judged if j.get("truth")
-    ]
+    moves = [_move(record, j, judgements, info) for j in judged if j["ply"] < len(record.moves)]
+    truths = [{**j["truth"], **_place(j)} for j in judged if j.get("truth")]
     return Analysis(
         record=record,
         game=game,
-        agent=agent,
-        parameters=parameters,
-        seed=seed,
+        setup=setup,
         moves=moves,
         curve=_curve(judged, info),
         truth=_curve(truths, info),
-        total=total,
-        failure=failure,
+        total=len(judged),
     )
 
 

@@ -53,22 +53,36 @@ def tasks_of(record: GameRecord, game: Game) -> list[Task]:
     return sorted(tasks, key=lambda task: task["plies"])
 
 
-def settings_of(analyst: Analyst, simulations: int | None) -> dict[str, Any]:
-    """Return the analyst's parameters with a budget of its moves; None for its own."""
+class Setup(TypedDict):
+    """A record as JSON lines, and who judges it."""
+
+    record: str
+    agent: str
+    parameters: dict[str, Any]
+    seed: int
+
+
+def setup_of(record: GameRecord, analyst: Analyst, simulations: int | None, seed: int) -> Setup:
+    """Return what an analysis depends on; without simulations, by the analyst's own budget."""
     budget = {} if simulations is None else {analyst.budget: simulations}
-    return {**analyst.parameters, **budget}
+    return {
+        "record": record.to_json_lines(),
+        "agent": analyst.agent,
+        "parameters": {**analyst.parameters, **budget},
+        "seed": seed,
+    }
 
 
 @contextmanager
-def judging(setup: Any) -> Iterator[Performer]:
-    """Make what performs tasks; the setup has `record`, `agent`, `parameters` and `seed`."""
-    record = read_record(setup["record"])
+def judging(setup: Setup) -> Iterator[Performer]:
+    """Make what performs tasks."""
+    record, parameters = read_record(setup["record"]), setup["parameters"]
     game = recorded_game(record.game, record.game_parameters)
-    agent = make_agent(setup["agent"], game, **setup["parameters"])
+    agent = make_agent(setup["agent"], game, **parameters)
     truth: Search | None = None
     if not game.info.perfect_information:
         analyst = analyst_of(game)
-        budget = int(setup["parameters"].get(analyst.budget, 1000))
+        budget = int(parameters.get(analyst.budget, 1000))
         truth = analyst.truth(budget) if analyst.truth else OpenSearch(game, budget)
     try:
         yield lambda task: judge(record, game, agent, truth, task, seed=setup["seed"])

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from miai.analysis.analysis import PHASES, SCHEMA, Analysis, JudgedMove, Verdict
 from miai.game import GameInfo, State
-from miai.plain import Json, to_plain
+from miai.plain import Json
 from miai.record import GameRecord
 from miai.record_reader import MAX_VARIATIONS
 from miai.render import action_text
@@ -22,14 +22,8 @@ def loss_text(verdict: Verdict, info: GameInfo) -> str:
     """Return a loss as it is shown: ``4.5 %``, ``0.30 pawns``; empty if unknown."""
     if verdict.value is None or verdict.loss is None:
         return ""
-    return amount_text(verdict.loss, verdict, info)
-
-
-def amount_text(loss: float, verdict: Verdict, info: GameInfo) -> str:
-    """Return a loss in the unit of a verdict's value."""
-    assert verdict.value is not None, "a loss has a unit"
     scale = scale_of(verdict.value.unit, info)
-    number = loss * scale.factor
+    number = verdict.loss * scale.factor
     return f"{number:.1f} %" if scale.suffix == " %" else f"{number:.2f}{scale.suffix}"
 
 
@@ -80,17 +74,14 @@ def note_of(judged: JudgedMove, better: Sequence[str], analysis: Analysis) -> st
 def summary_texts(analysis: Analysis, player: int) -> list[str]:
     """Return how well a player played: ``29 moves``, ``best 86 %``, ``mean loss 2.1 %`` ..."""
     info, summary = analysis.game.info, analysis.summary(player)
-    unit = next((m.verdict for m in analysis.moves if m.verdict.value is not None), None)
     texts = [f"{summary.moves} moves"]
     if summary.best is not None:
         texts.append(f"best {100 * summary.best:.0f} %")
-    if unit is not None and summary.loss is not None:
-        texts.append(f"mean loss {amount_text(summary.loss, unit, info)}")
-        texts += [
-            f"{name} {amount_text(loss, unit, info)}"
-            for name, loss in zip(PHASES, summary.phases, strict=True)
-            if loss is not None
-        ]
+    model = next((m.verdict for m in analysis.moves if m.verdict.loss is not None), None)
+    means = zip(("mean loss", *PHASES), (summary.loss, *summary.phases), strict=True)
+    for name, loss in means:
+        if model is not None and loss is not None:
+            texts.append(f"{name} {loss_text(replace(model, loss=loss), info)}")
     if summary.points is not None:
         texts.append(f"{summary.points:.1f} points a move")
     return texts
@@ -156,9 +147,9 @@ def as_json(analysis: Analysis) -> dict[str, Any]:
         "schema": SCHEMA,
         "game": record.game,
         "players": [player.name for player in record.players],
-        "analyst": analysis.agent,
-        "parameters": to_plain(dict(analysis.parameters), what="the analyst's parameters"),
-        "seed": analysis.seed,
+        "analyst": analysis.setup["agent"],
+        "parameters": analysis.setup["parameters"],
+        "seed": analysis.setup["seed"],
         "positions": analysis.total,
         "judged": len(analysis.moves),
         "failure": analysis.failure,

@@ -56,10 +56,9 @@ def analyze(
     FILE.analysis keeps what is judged: the same command goes on after an interruption. The same
     seed and simulations give the same analysis.
     """
-    from miai.analysis.analysis import AnalysisRun
+    from miai.analysis.analysis import analyze as analysis_of_game
     from miai.files import refuse_unwritable
     from miai.playing.record_files import format_of
-    from miai.process.processors import available_processors
     from miai.progress import make_progress
 
     record = _record(file, number)
@@ -68,18 +67,17 @@ def analyze(
         if out.suffix not in _OWN:
             format_of(out.suffix, record.game, where=f"--out {out}")
     kept = file.with_name(f"{file.name}{'' if number == 1 else f'.{number}'}.analysis")
-    run = AnalysisRun(
-        record=record,
-        analyst=_analyst(analyst),
-        simulations=simulations,
-        seed=seed,
-        journal=kept,
-        workers=workers or available_processors(),
-    )
     hint = "Ctrl-C stops; the same command goes on"
-    progress = make_progress(f"Analysing {file.name}", unit="positions", hint=hint)
     try:
-        analysis = run.run(progress)
+        analysis = analysis_of_game(
+            record,
+            analyst=_analyst(analyst),
+            simulations=simulations,
+            seed=seed,
+            journal=kept,
+            workers=workers,
+            progress=make_progress(f"Analysing {file.name}", unit="positions", hint=hint),
+        )
     except KeyboardInterrupt:
         raise KeyboardInterrupt("stopped; the same command goes on") from None
     print("\n".join(_summary(analysis)))
