@@ -60,7 +60,7 @@ AdviserName = Annotated[
     str,
     typer.Option(
         metavar="AGENT",
-        help="Agent that gives hints (default: the opponent, if it searches, else mcts or ismcts).",
+        help="Agent that gives hints (default: the strongest that is installed).",
     ),
 ]
 
@@ -157,17 +157,21 @@ def _adviser(
 ) -> Callable[[], Search] | None:
     """Return a factory of the search for hints; None in games that hide information.
 
-    It has the opponent's parameters but is separate, so that hints do not change how that plays.
+    It is that of the strongest agent, never the opponent, unless a name is given.
     """
+    from miai.api import analyst_of
     from miai.plugins.loader import registry
 
     if not game.info.perfect_information:
         return None
-    searches = {component.name for component in registry().components("search")}
-    playing = next((p for p in players if p.agent in searches and name in ("", p.agent)), None)
-    search = playing.agent if playing else name or "mcts"
+    best = analyst_of(game)
+    search, values = best.agent, best.parameters
+    if name:
+        playing = (player.values for player in players if player.agent == name)
+        search, values = name, next(playing, {})
+    elif search not in {component.name for component in registry().components("search")}:
+        search, values = "mcts", {}
     component = registry().get(SEARCH, search, game=game.info.name)
-    values = playing.values if playing else {}
     return lambda: component.build(game, values=values)
 
 
@@ -175,7 +179,7 @@ def _blind_adviser(
     game: Game, settings: Mapping[str, Any], players: Sequence[PlayerOptions], name: str
 ) -> tuple[str, Callable[[], Seat]] | None:
     """Return the agent for hints in a game that hides information, which has its own process."""
-    from miai.playing.hints import hint_agent_of
+    from miai.api import analyst_of
     from miai.plugins.loader import registry
     from miai.process.agent_process import AgentProcess
 
@@ -187,8 +191,9 @@ def _blind_adviser(
         agent = registry().get(AGENT, name, game=game.info.name).build(game, values=values)
         agent.close()  # it would play: a search that needs the whole position refuses
         return name, lambda: AgentProcess(game.info.name, settings, name, values, name=name)
-    found = hint_agent_of(game, playing.items())
-    return found[0], lambda: AgentProcess(game.info.name, settings, *found, name=found[0])
+    best = analyst_of(game)
+    found = best.agent, best.parameters
+    return best.agent, lambda: AgentProcess(game.info.name, settings, *found, name=best.agent)
 
 
 def _play_game(

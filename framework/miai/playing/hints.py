@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from miai.agent import Decision
 from miai.clock import ClockReading, TimeControl
-from miai.game import Game
 from miai.information import PlayerView
 from miai.plain import one_line
 from miai.playing.match import Seat
@@ -16,16 +14,6 @@ from miai.seeds import derive_seed
 from miai.values import Evaluation
 
 _SECONDS: Final = 5.0
-
-HintAgent = tuple[str, Mapping[str, Any]]
-"""An agent's name and parameters."""
-
-
-def hint_agent_of(game: Game, opponents: Iterable[HintAgent]) -> HintAgent:
-    """Return who gives hints: the first opponent that thinks, else a search for any game."""
-    spare = "mcts" if game.info.perfect_information else "ismcts"
-    thinking = (each for each in opponents if each[0] not in ("human", "random"))
-    return next(thinking, (spare, {}))
 
 
 def decision_in_place(seat: Seat, view: PlayerView, *, seed: int) -> Decision:

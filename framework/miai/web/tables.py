@@ -23,7 +23,7 @@ from typing import Any, Final, Literal, TypedDict
 
 import miai
 from miai.agent import Decision
-from miai.api import load_game, renderer_for
+from miai.api import analyst_of, load_game, renderer_for
 from miai.clock import Clock, ClockReading, TimeControl
 from miai.errors import AgentTimeoutError, ConfigError, MiaiError, ParameterError, RecordError
 from miai.files import Journal, write_text
@@ -32,7 +32,7 @@ from miai.information import PlayerView
 from miai.pages.document import printable
 from miai.pages.replay_page import legend
 from miai.plain import Json, dumps, one_line, to_plain
-from miai.playing.hints import decision_in_place, hint_agent_of, hint_line
+from miai.playing.hints import decision_in_place, hint_line
 from miai.playing.match import Seat, SeatReply, play_game, turn_is_over
 from miai.playing.session import RevisableGame, TakeBack
 from miai.plugins.kinds import GAME
@@ -465,21 +465,21 @@ class GameTable:
     def advise(self, player: int) -> Hint:
         """Return a move for a person on its turn, a line about it, and what was considered.
 
-        An agent in a process of its own chooses it, from what the person has observed and no more.
+        The game's analyst, in a process of its own, chooses it, never the opponent, from what the
+        person has observed and no more.
         Raises `ConfigError` if it is not the person's turn, `AgentError` if the agent fails.
         """
         seat = self.seat(player)
         if seat is None or not seat.view.legal_actions or not self.can_advise():
             raise ConfigError("there is no hint here")
-        chairs = [(chair.agent, chair.parameters) for chair in self.setting.chairs]
-        agent, parameters = hint_agent_of(self.game, chairs)
-        chair = Chair(agent=agent, parameters=dict(parameters))
+        analyst = analyst_of(self.game)
+        chair = Chair(agent=analyst.agent, parameters=dict(analyst.parameters))
         decision = decision_in_place(self._process(chair), seat.view, seed=self.setting.seed)
         action = -1 if decision.resign else decision.action
         known = self.game.info.perfect_information
         before = seat.view.state if known else self.game.new_initial_state()
         thoughts = thoughts_of(decision.statistics, before, player, self.renderer)
-        text = hint_line(seat.view, agent, decision)
+        text = hint_line(seat.view, analyst.agent, decision)
         return {"action": action, "text": text, "thoughts": thoughts}
 
     # -- analysis ------------------------------------------------------------------------------
