@@ -16,8 +16,9 @@ import miai
 from miai.analysis.analysis import Analysis, analysis_of, analyze
 from miai.analysis.judging import judging, setup_of, tasks_of
 from miai.analysis.notes import annotated, as_json, line_texts
-from miai.api import analyst_of
+from miai.api import analyst_of, record_format
 from miai.pages.replay_page import replay_page
+from miai.playing.record_files import read_records
 from miai.playing.replay import record_of_actions, replay
 from miai.record import GameRecord
 from miai.search.worlds import OpenSearch
@@ -173,6 +174,24 @@ def test_a_planted_blunder_is_the_largest_mistake() -> None:
     assert max(points) == points[3] > 2.0
 
 
+@pytest.mark.slow
+def test_a_king_left_to_a_mate_is_a_mistake_in_the_true_position() -> None:
+    (record,) = read_records("a.pgn", b"1. e4 e5 2. Bc4 Nc6 3. Qh5 Nf6 4. Qxf7# 1-0")
+    analysis = judged(record, simulations=300)
+    truths = {move.ply: move.truth for move in analysis.moves}
+    blunder = truths[11]
+    assert blunder is not None
+    assert max(truths.values(), key=lambda truth: (truth and truth.loss) or 0.0) is blunder
+    assert {sum(move.information) for move in analysis.moves if move.ply % 2} == {0.0}
+    assert all(0 <= a <= b for a, b in (m.information for m in analysis.moves if m.ply % 2 == 0))
+    text = record_format("pgn", "rbc").write(annotated(analysis))
+    assert "3... Nf6 { [%eval #1]" in text
+    assert "4. Qxf7# {" in text
+    (back,) = read_records("b.pgn", text.encode())
+    assert [move.action for move in back.moves] == [move.action for move in record.moves]
+    assert back.variations
+
+
 MORTAL = """
 import os
 import miai
@@ -216,9 +235,13 @@ def test_an_analyst_that_dies_is_named_and_the_same_command_goes_on(tmp_path: Pa
     # Nothing is judged again: the analyst would die of it.
     sign.touch()
     assert call_miai(words).returncode == 0
-    refused = call_miai(["analyze", str(file), "--out", str(tmp_path / "out.sgf")])
-    assert refused.returncode == 2
-    assert "records of tic_tac_toe are written as .jsonl" in refused.stderr
+    for more, why in (
+        (["--out", str(tmp_path / "a.sgf")], "records of tic_tac_toe are written as .jsonl"),
+        (["--analyst", "mtcs"], "Did you mean 'mcts'"),
+        (["--game", "2"], "holds 1"),
+    ):
+        refused = call_miai(["analyze", str(file), *more])
+        assert (refused.returncode, why in refused.stderr) == (2, True), refused.stderr
 
 
 @pytest.mark.slow

@@ -20,6 +20,8 @@ from miai.errors import ConfigError, WorkerError
 from miai.files import Journal, writing
 from miai.game import Game, GameInfo
 from miai.playing.opponents import Analyst
+from miai.plugins.kinds import AGENT
+from miai.plugins.loader import registry
 from miai.process.processors import available_processors
 from miai.process.workers import Job, WorkerPool
 from miai.progress import Progress
@@ -192,10 +194,13 @@ def analyze(
       workers: maximum number of processes; None for all processors.
       stopped: asked after each task.
 
-    Raises `MiaiError` if the game cannot be loaded, `ConfigError` if the journal cannot be written.
+    Raises `MiaiError` if the game or the analyst cannot be loaded, `ConfigError` if the journal
+    cannot be written.
     """
     game = recorded_game(record.game, record.game_parameters)
     setup = setup_of(record, analyst or analyst_of(game), simulations, seed)
+    component = registry().get(AGENT, setup["agent"], game=record.game)
+    component.fill(setup["parameters"], where="analyst")
     known = {} if journal is None else _judgements(journal, setup)
     tasks = tasks_of(record, game)
     total = sum(len(task["plies"]) for task in tasks)
