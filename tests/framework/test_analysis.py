@@ -21,7 +21,6 @@ from miai.pages.replay_page import replay_page
 from miai.playing.record_files import read_records
 from miai.playing.replay import record_of_actions, replay
 from miai.record import GameRecord
-from miai.search.worlds import OpenSearch
 
 
 def judged(record: GameRecord, *, simulations: int | None = None, seed: int = 0) -> Analysis:
@@ -36,32 +35,24 @@ def judged(record: GameRecord, *, simulations: int | None = None, seed: int = 0)
     return analysis_of(record, game, setup, judgements)
 
 
-@cache
-def best_value(marks: tuple[frozenset[int], frozenset[int]], player: int) -> int:
-    """Return the value of a position of tic-tac-toe for x, by trying everything."""
-    if any(line <= marks[1 - player] for line in LINES):
-        return -1 if player == 0 else 1
-    values = [best_value(after(marks, player, a), 1 - player) for a in free(marks)]
-    return (max, min)[player](values, default=0)
-
-
 LINES = [frozenset(line) for line in ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7))]
 LINES += [frozenset(line) for line in ((2, 5, 8), (0, 4, 8), (2, 4, 6))]
 
 
-def free(marks: tuple[frozenset[int], ...]) -> set[int]:
-    return set(range(9)) - marks[0] - marks[1]
+@cache
+def best_value(x: frozenset[int], o: frozenset[int]) -> int:
+    """Return the value of a position of tic-tac-toe for x, by trying everything."""
+    for marks, value in ((x, 1), (o, -1)):
+        if any(line <= marks for line in LINES):
+            return value
+    free = set(range(9)) - x - o
+    if len(x) == len(o):
+        return max((best_value(x | {action}, o) for action in free), default=0)
+    return min((best_value(x, o | {action}) for action in free), default=0)
 
 
-def after(
-    marks: tuple[frozenset[int], frozenset[int]], player: int, action: int
-) -> tuple[frozenset[int], frozenset[int]]:
-    x, o = marks
-    return (x | {action}, o) if player == 0 else (x, o | {action})
-
-
-def marks_of(actions: list[int]) -> tuple[frozenset[int], frozenset[int]]:
-    return frozenset(actions[::2]), frozenset(actions[1::2])
+def value_after(actions: list[int]) -> int:
+    return best_value(frozenset(actions[::2]), frozenset(actions[1::2]))
 
 
 def random_games(count: int) -> Iterator[list[int]]:
@@ -80,12 +71,8 @@ def test_losses_are_those_of_exhaustive_search() -> None:
         analysis = judged(record_of_actions(game, actions, players=["x", "o"]))
         assert len(analysis.moves) == len(actions)
         for move in analysis.moves:
-            marks, player = marks_of(actions[: move.ply]), move.actor
-            value = best_value(marks, player)
-            played, better = (
-                best_value(after(marks, player, action), 1 - player)
-                for action in (move.action, move.verdict.line[0])
-            )
+            value, played = (value_after(actions[: move.ply + n]) for n in (0, 1))
+            better = value_after([*actions[: move.ply], move.verdict.line[0]])
             assert move.verdict.loss == abs(value - played), (actions, move)
             assert (better, move.best) == (value, played == value)
             assert analysis.curve[move.ply][2].value == value
@@ -146,19 +133,9 @@ def test_the_same_seed_gives_the_same_analysis() -> None:
     replay(annotated(analysis))
 
 
-def test_a_true_position_is_valued_by_what_wins_there() -> None:
-    state = miai.load_game("phantom_tic_tac_toe").new_initial_state()
-    for action in (0, 3, 1, 4):
-        state.apply_action(action)
-    result = OpenSearch(state.game, 300).search(state)
-    assert (result.action, result.values[2]) == (2, 1.0)
-
-
-@pytest.mark.parametrize(
-    ("name", "agent"), [("kuhn_poker", "ismcts"), ("rbc", "rbc-strong"), ("pig", "mcts")]
-)
-def test_the_strongest_agent_judges(name: str, agent: str) -> None:
-    assert analyst_of(miai.load_game(name)).agent == agent
+def test_the_strongest_agent_judges() -> None:
+    agents = {"kuhn_poker": "ismcts", "rbc": "rbc-strong", "pig": "mcts"}
+    assert {name: analyst_of(miai.load_game(name)).agent for name in agents} == agents
 
 
 @pytest.mark.slow

@@ -320,6 +320,7 @@ def _verdict(
     """Return what a judgement says of an action, by the next position if that can be compared."""
     action, actor = record.moves[judgement["ply"]].action, judgement["actor"]
     value, line = _evaluation(judgement, info), tuple(judgement["line"])
+    last = len(record.moves) - 1
     verdict = Verdict(value=value, line=line)
     if value is None:
         return verdict
@@ -327,29 +328,17 @@ def _verdict(
     after = None if played is None else replace(value, value=played)
     if info.num_players == 2 and info.utility_sum is not None and not info.simultaneous:
         if following is not None:
-            next_ = _evaluation(following, info)
-            after = None if next_ is None else _for(actor, next_, following["actor"], info)
-        elif ended and _ends(record, judgement["ply"]):
+            after = _evaluation(following, info)
+            if after is not None and following["actor"] != actor:
+                after = after.of_first_player(1, info)  # the other's value as this player's
+        elif ended and record.termination is Termination.TERMINAL and judgement["ply"] == last:
             after = Evaluation(record.returns[actor], ValueUnit.EXPECTED_UTILITY)
     if action == line[0]:
         return replace(verdict, loss=0.0)
-    if after is None or not _comparable(after, value):
+    utilities = {ValueUnit.UTILITY, ValueUnit.EXPECTED_UTILITY}
+    if after is None or (after.unit != value.unit and not {after.unit, value.unit} <= utilities):
         return verdict
     return replace(verdict, loss=max(0.0, value.value - after.value))
-
-
-def _ends(record: GameRecord, ply: int) -> bool:
-    return ply + 1 == len(record.moves) and record.termination is Termination.TERMINAL
-
-
-def _comparable(first: Evaluation, second: Evaluation) -> bool:
-    utilities = (ValueUnit.UTILITY, ValueUnit.EXPECTED_UTILITY)
-    return first.unit == second.unit or {first.unit, second.unit} <= set(utilities)
-
-
-def _for(player: int, value: Evaluation, holder: int, info: GameInfo) -> Evaluation:
-    """Return the value of one of two players as the other's, if `player` is not its holder."""
-    return value if player == holder else value.of_first_player(1, info)
 
 
 def _points(judgement: Any, following: Any, action: int) -> float | None:

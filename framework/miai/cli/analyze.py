@@ -13,7 +13,7 @@ from miai.errors import ConfigError, WorkerError
 if TYPE_CHECKING:
     from miai.analysis.analysis import Analysis
     from miai.playing.opponents import Analyst
-    from miai.record import GameRecord
+    from miai.record import GameRecord, RecordFormat
 
 
 _OWN: Final = (".html", ".json")  # not formats of records here
@@ -62,10 +62,11 @@ def analyze(
     from miai.progress import make_progress
 
     record = _record(file, number)
+    written = None
     if out is not None:
         refuse_unwritable(out, "--out")
         if out.suffix not in _OWN:
-            format_of(out.suffix, record.game, where=f"--out {out}")
+            written = format_of(out.suffix, record.game, where=f"--out {out}")
     kept = file.with_name(f"{file.name}{'' if number == 1 else f'.{number}'}.analysis")
     hint = "Ctrl-C stops; the same command goes on"
     try:
@@ -82,7 +83,7 @@ def analyze(
         raise KeyboardInterrupt("stopped; the same command goes on") from None
     print("\n".join(_summary(analysis)))
     if out is not None:
-        _write(analysis, out)
+        _write(analysis, out, written)
         print(f"written to {out}")
     if analysis.failure:
         judged = f"{len(analysis.curve)} of {analysis.total} positions are judged and in {kept}"
@@ -112,20 +113,18 @@ def _record(file: Path, number: int) -> GameRecord:
     return records[number - 1]
 
 
-def _write(analysis: Analysis, out: Path) -> None:
+def _write(analysis: Analysis, out: Path, written: RecordFormat | None) -> None:
     from miai.analysis.notes import annotated, as_json
     from miai.files import write_text, writing
     from miai.pages.replay_page import replay_page
-    from miai.playing.record_files import format_of
 
+    if written is not None:
+        text = written.write(annotated(analysis))
+    elif out.suffix == ".html":
+        text = replay_page(annotated(analysis), out.stem, analysis=analysis)
+    else:
+        text = json.dumps(as_json(analysis), indent=1) + "\n"
     with writing(out, ConfigError):
-        if out.suffix == ".json":
-            text = json.dumps(as_json(analysis), indent=1) + "\n"
-        elif out.suffix == ".html":
-            text = replay_page(annotated(analysis), out.stem, analysis=analysis)
-        else:
-            format_ = format_of(out.suffix, analysis.record.game, where=f"--out {out}")
-            text = format_.write(annotated(analysis))
         write_text(out, text)
 
 

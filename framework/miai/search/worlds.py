@@ -456,18 +456,15 @@ class OpenSearch:
         simulator = Simulator("all-seeing", player, evaluate, self._exploration, self._rng)
         for _ in range(self._simulations):
             simulator.run(state.clone())
-        if (part := simulator.root.parts.get(player)) is not None:
-            visits, value = dict(part.counts), part.value()
-            values = {action: part.mean(action) for action in visits}
-        else:
-            edges = {a: edge for a, edge in simulator.root.edges.items() if edge.visits}
-            visits = {action: edge.visits for action, edge in edges.items()}
-            values = {action: edge.mean for action, edge in edges.items()}
-            value = values[max(visits, key=visits.__getitem__)]
+        root = simulator.root
+        visits = {action: edge.visits for action, edge in root.edges.items()}
+        values = {action: edge.mean for action, edge in root.edges.items()}
+        if (part := root.parts.get(player)) is not None:
+            visits, values = part.counts, {action: part.mean(action) for action in part.counts}
         best = max(visits, key=visits.__getitem__)
         unit = ValueUnit.EXPECTED_UTILITY
         return SearchResult(
-            action=best, value=value, unit=unit, visits=visits, values=values, pv=(best,)
+            action=best, value=values[best], unit=unit, visits=visits, values=values, pv=(best,)
         )
 
     def close(self) -> None:
