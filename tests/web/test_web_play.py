@@ -173,9 +173,8 @@ def test_a_hint_is_a_legal_move_from_what_the_player_knows(browser: Browser, gam
         reply = browser.post(f"{table}/hints", {})
         assert reply.status == 200, reply.text
         legal = {move["action"]: move["text"] for move in news["frame"]["moves"]}
-        adviser, value = ("alpha-beta", r"utility \+0\.00")  # as the game is with the best play
-        if game != "tic_tac_toe":
-            adviser, value = "ismcts", r"win rate \d+\.\d %"
+        known, hidden = ("alpha-beta", r"utility \+0\.00"), ("ismcts", r"win rate \d+\.\d %")
+        adviser, value = known if game == "tic_tac_toe" else hidden
         suggested = re.escape(f"{adviser} suggests {legal[reply.json['action']]}: ")
         assert re.fullmatch(suggested + value, reply.json["text"])
         assert reply.json["thoughts"]["who"] == "x"

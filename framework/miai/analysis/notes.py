@@ -14,8 +14,7 @@ from miai.record_reader import MAX_VARIATIONS
 from miai.render import action_text
 from miai.values import scale_of
 
-_LONGEST: Final = 10
-"""Actions of a better line."""
+_LONGEST: Final = 10  # actions of a better line
 
 
 def loss_text(verdict: Verdict, info: GameInfo) -> str:
