@@ -70,7 +70,14 @@ def make_agent(name: str, game: Game, *, seed: int | None = None, **parameters: 
       PluginError: the name or a parameter is wrong for the game.
       AgentUnavailableError: an engine, extra or file is missing; the message names it.
     """
-    agent = registry().build(AGENT, name, game, values=parameters, game=game.info.name)
+    component = registry().get(AGENT, name, game=game.info.name)
+    if component.kernels:
+        from miai.process.child import CONFINED
+        from miai.process.compilations import prepare
+
+        if CONFINED not in os.environ:  # there nothing could be stored
+            prepare(component.kernels)
+    agent = component.build(game, values=parameters)
     agent.default_seed, agent.component, agent.settings = seed, name, parameters
     return agent
 

@@ -16,6 +16,8 @@ from rich.progress import Progress as RichProgress
 from rich.status import Status
 from rich.text import Text
 
+from miai.process.compilations import compilation_text
+
 REFRESH_SECONDS: Final = 0.25
 """Minimum time between updates of a bar."""
 
@@ -23,6 +25,10 @@ _RATE_SECONDS = 300.0  # over which the rate is measured
 _STEADY_COUNT = 8
 """Items after which the rate is shown; two are enough after `_STEADY_SECONDS`."""
 _STEADY_SECONDS = 10.0
+
+
+_SHOWN = set[int]()
+"""The live views that are shown."""
 
 
 class Progress:
@@ -96,6 +102,7 @@ class LiveProgress(Progress):
         super().begin(done=done, total=total)
         self._bar.reset(self._task, completed=done, total=total)
         self._live.start()
+        _SHOWN.add(id(self))
         self.refresh(now=True)
 
     def advance(self, line: str, *, every: float = 0.0) -> None:
@@ -133,7 +140,8 @@ class LiveProgress(Progress):
             return
         self._bar.update(self._task, total=self.total)
         parts = [Text(self._title, style="bold"), self._bar.get_renderable()]
-        parts += [Text(self.status, style="dim"), Text(self.hint, style="dim")]
+        status = compilation_text() or self.status
+        parts += [Text(status, style="dim"), Text(self.hint, style="dim")]
         parts += [] if self.body is None else [Text(), self.body]
         self._live.update(Group(*parts), refresh=True)
         self._last_update = time.monotonic()
@@ -141,6 +149,7 @@ class LiveProgress(Progress):
     def close(self) -> None:
         """Remove the view."""
         self._live.stop()
+        _SHOWN.discard(id(self))
 
 
 class _Facts(ProgressColumn):
@@ -188,6 +197,11 @@ def show_activity(title: str) -> Iterator[Callable[[str], None]]:
 
     with console.status(Text(title)) if console.is_terminal else nullcontext(Status("")) as status:
         yield show
+
+
+def is_shown_live() -> bool:
+    """Return whether a live view is shown, which says what is compiled, too."""
+    return bool(_SHOWN)
 
 
 def is_live_terminal() -> bool:

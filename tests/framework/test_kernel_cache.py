@@ -18,9 +18,10 @@ import pytest
 from tests.size import ROOT, sources
 
 from miai import kernels
-from miai.kernels.cache import compiling, compiling_beside, find_cache, folder_of, needed_by
-from miai.process import kernel_caches
+from miai.kernels.cache import compiling, find_cache, folder_of, needed_by
+from miai.process import compilations, kernel_caches
 from miai.process.agent_process import AgentProcess
+from miai.process.compilations import Announcement, Group, compilation_text, missing_of, prepare
 from miai.process.sandbox import ProcessLimits
 
 DAY = 24 * 3600
@@ -165,7 +166,7 @@ def test_a_process_that_dies_while_it_compiles_stops_nobody(tmp_path: Path) -> N
     began = time.monotonic()
     with compiling(tmp_path, "rules"):
         pass
-    assert time.monotonic() - began < 20, "a wait for a lock ends after 30 s"
+    assert time.monotonic() - began < 20, "a wait for a lock ends after two minutes"
     assert (tmp_path / "rules.ready").exists()
 
 
@@ -271,51 +272,131 @@ def test_caches_are_filled_once_for_agents_with_kernels(game: str, compiles: boo
             assert kernel_caches.is_unfilled(game, "random", {}) is not compiles
 
 
-LOADER = """
-import os
+@pytest.fixture
+def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return two groups of kernels of a plugin whose cache is empty; the second one fails."""
+    package = tmp_path / "miai_pair" / "kernels"
+    package.mkdir(parents=True)
+    (package.parent / "__init__.py").touch()
+    (package / "__init__.py").write_text(PAIR)
+    (package / "sums.py").write_text(SUMS)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
+    assert compilations.families_of("miai_pair") == ["miai_pair.kernels"]
+    return compilations.groups_of("miai_pair.kernels")
+
+
+PAIR = """
 from pathlib import Path
-from miai.kernels.cache import compiling
-folder = Path(__file__).parent
+from miai.kernels import KernelFamily
+from miai.process.compilations import Group
+
+FAMILY = KernelFamily("miai-pair", Path(__file__).parent, {
+    "sums": Group("miai_pair.kernels.sums:load", 2, 1.0),
+    "broken": Group("miai_pair.kernels.sums:fail", 1, 9.0),
+})
+"""
+SUMS = """
+from miai.kernels import part
+from miai_pair.kernels import FAMILY
+
+@part
+def added(a, b):
+    return a + b
+
+@FAMILY.kernel
+def twice(a):
+    return added(a, a)
+
+@FAMILY.kernel
+def thrice(a):
+    return added(a, added(a, a))
+
 def load():
-    with compiling(folder, "rules"):
-        (folder / "pid").write_text(str(os.getpid()))
+    with FAMILY.compiling("sums"):
+        twice(1), thrice(1)
+
 def fail():
-    raise SystemExit("no such kernel")
+    with FAMILY.compiling("broken"):
+        raise SystemExit("no such kernel")
 """
 
 
-@pytest.fixture
-def loader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "loader_of_kernels.py").write_text(LOADER)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    return tmp_path
+@pytest.mark.slow
+def test_groups_are_compiled_in_other_processes_once(pair: list[str], tmp_path: Path) -> None:
+    told = dict[str, bool]()
+    prepare(pair, told.__setitem__)
+    assert told == {"miai_pair.kernels:sums": True, "miai_pair.kernels:broken": False}
+    (ready,) = tmp_path.rglob("sums-*.ready")
+    assert ready.read_text().split()[0] == "2", "the part is no kernel"
+    assert missing_of(pair) == ["miai_pair.kernels:broken"]
+    assert compilation_text() == ""
+    assert not list((tmp_path / "user" / "miai" / "compiling").iterdir())
 
 
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor")
-def test_another_process_compiles_beside_this_one(loader: Path) -> None:
-    with compiling_beside(loader, "rules", "loader_of_kernels:load"):
-        pass
-    compiler = int((loader / "pid").read_text())
-    assert compiler != os.getpid()
-    with pytest.raises(ProcessLookupError):
-        os.kill(compiler, 0)
-    assert (loader / "rules.ready").exists()
-    (loader / "pid").unlink()
-    with compiling_beside(loader, "rules", "loader_of_kernels:load"):
-        pass
-    assert not (loader / "pid").exists()
+def test_all_processes_of_a_user_know_what_is_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    assert compilation_text() == ""
+    first = Announcement("a", Group("m:f", 4, 40.0), remain=True)
+    second = Announcement("b", Group("m:f", 7, 20.0), remain=True)
+    assert compilation_text() == "compiling once, 0 of 11, about 30 s"
+    first.count()  # 10 of 60 seconds' work, in
+    later = time.time() + 20
+    monkeypatch.setattr("time.time", lambda: later)
+    assert compilation_text() == "compiling once, 1 of 11, about 100 s"
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    folder = tmp_path / "miai" / "compiling"
+    (folder / "c").write_text(f"{dead.pid} 0 99 9 0")
+    (folder / "d").write_text("nonsense")
+    assert compilation_text() == "compiling once, 1 of 11, about 100 s"
+    first.end()
+    second.end()
+    assert compilation_text() == "", "all 11 are there"
+
+
+def test_what_is_compiled_is_said_once_in_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(compilations, "_LOOK_SECONDS", 0.02)
+    said = list[str]()
+    with compilations.say_compilations(said.append, pause=60.0):
+        time.sleep(0.1)
+        assert said == []
+        announcement = Announcement("a", Group("m:f", 3, 30.0))
+        time.sleep(0.3)
+        announcement.end()
+    assert len(said) == 1
+    assert said[0].startswith("compiling once, 0 of 3, about ")
+
+
+FIRST_GAME = """
+import sys, miai
+from numba.core import event
+compiled = []
+class Compiled(event.Listener):
+    def on_start(self, event): pass
+    def on_end(self, event): compiled.append(event.data["dispatcher"].py_func.__name__)
+game = miai.load_game(sys.argv[1])
+agent = miai.make_agent(sys.argv[2], game, seed=1)
+event.register("numba:compile", Compiled())
+miai.play(game, [agent, miai.make_agent(sys.argv[2], game, seed=2)], seed=1, move_limit=4)
+print(sorted(set(compiled)))
+"""
 
 
 @pytest.mark.slow
-def test_kernels_that_another_process_did_not_compile_are_left_to_this_one(
-    loader: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("game", "agent"), [("go", "mcts"), ("rbc", "rbc-strong")])
+def test_a_first_game_needs_no_other_kernels_than_declared(
+    game: str, agent: str, tmp_path: Path
 ) -> None:
-    with compiling_beside(loader, "rules", "loader_of_kernels:fail"):
-        pass
-    monkeypatch.setattr("sys.executable", str(loader / "no-python"))
-    with compiling_beside(loader, "rules", "loader_of_kernels:load"):
-        pass
-    with compiling_beside(None, "rules", "loader_of_kernels:load"):
-        pass
-    assert not (loader / "rules.ready").exists()
-    assert not (loader / "pid").exists()
+    caches = {"NUMBA_CACHE_DIR": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "user")}
+    command = [sys.executable, "-c", FIRST_GAME, game, agent]
+    done = subprocess.run(
+        command, env={**os.environ, **caches}, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "[]\n", done.stderr

@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from miai import __version__
-from miai.cli import analyze, listing, new, solve, web
+from miai.cli import analyze, listing, new, solve, warm, web
 from miai.cli import play as playing
 from miai.plugins.loader import PluginWarning, plugin_host
 
@@ -45,6 +45,7 @@ def build_app() -> typer.Typer:
     analyze.add_commands(app)
     solve.add_commands(app)
     web.add_commands(app)
+    warm.add_commands(app)
     new.add_commands(app)
     plugin_host().add_commands(app)
     return app

@@ -38,10 +38,12 @@ def main() -> NoReturn:
 def _run() -> int:
     from miai.cli.app import run
     from miai.errors import MiaiError
+    from miai.process.compilations import say_to
 
     try:
         try:
-            run()
+            with say_to(sys.stderr):
+                run()
         finally:
             if sys.stdout is not None:
                 sys.stdout.flush()  # at exit it is too late to explain an error

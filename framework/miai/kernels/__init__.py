@@ -12,16 +12,18 @@ combination of argument types.
 
 import inspect
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
 import numba.core.config
 
-from miai.kernels.cache import compiling, compiling_beside, digest_of, find_cache, folder_of
+from miai.kernels.cache import compiling, digest_of, find_cache, folder_of
 from miai.kernels.parts import PART
+from miai.process.compilations import Announcement, Group
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
@@ -42,12 +44,15 @@ class KernelFamily:
       name: name of the distribution in lower case: ``miai-go``.
       sources: the folder with all of its kernels; editing a file in it recompiles the kernels of
         that file and of those that import it.
+      groups: the kernels that are compiled together, by name, for `compiling` and `miai warm`.
 
     Attributes:
       folder: the cache folder; None if no folder is writable.
+      groups: as declared.
     """
 
-    def __init__(self, name: str, sources: Path) -> None:
+    def __init__(self, name: str, sources: Path, groups: Mapping[str, Group] | None = None) -> None:
+        self._name, self.groups = name, dict(groups or {})
         self.folder = find_cache(name, sources, _NUMBA_CONFIG.CACHE_DIR)
         self._sources = sources
 
@@ -81,12 +86,17 @@ class KernelFamily:
         return cast(Callable[_Parameters, _Result], compiled)
 
     def compiling(self, what: str) -> AbstractContextManager[None]:
-        """Let one process at a time compile; see `cache.compiling`."""
-        return compiling(self.folder, self._marked(what))
+        """Let one process at a time compile, and say so; see `cache.compiling`."""
+        announce = partial(self.announcement, what) if what in self.groups else None
+        return compiling(self.folder, self._marked(what), announce)
 
-    def compiling_beside(self, what: str, function: str) -> AbstractContextManager[None]:
-        """Let another process compile while this one does; see `cache.compiling_beside`."""
-        return compiling_beside(self.folder, self._marked(what), function)
+    def announcement(self, what: str, *, remain: bool = False) -> Announcement:
+        """Say to all processes of the user that a group is about to be compiled."""
+        return Announcement(f"{self._name} {what}", self.groups[what], remain=remain)
+
+    def is_ready(self, what: str) -> bool:
+        """Return whether a group is compiled, or no cache could keep it."""
+        return self.folder is None or (self.folder / f"{self._marked(what)}.ready").exists()
 
     def _marked(self, what: str) -> str:
         """Return the name of a mark, which holds until a file of the family is edited."""

@@ -15,21 +15,23 @@ import importlib.util
 import os
 import re
 import shutil
-import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 import numba
+from numba.core.caching import FunctionCache
+from numba.core.event import Event, Listener, install_listener
 
 from miai.files import user_cache
+from miai.process.compilations import Announcement
 
 _RETENTION_SECONDS: Final = 30 * 24 * 3600.0
-_PATIENCE_SECONDS: Final = 30.0
+_PATIENCE_SECONDS: Final = 120.0
 """Maximum time to wait for another process's compilation, which may hang."""
 _POLL_SECONDS: Final = 0.05
 
@@ -119,20 +121,57 @@ def _file_of(module: str) -> Path | None:
 
 
 @contextmanager
-def compiling(folder: Path | None, what: str) -> Iterator[None]:
+def compiling(
+    folder: Path | None, what: str, announce: Callable[[], Announcement] | None = None
+) -> Iterator[None]:
     """Let one process at a time compile the kernels called `what`, which names files.
 
     If several processes start with an empty cache, the first compiles, and the others wait and load
-    the result. The file `what`.ready marks that it is complete. The end of a process releases its
-    lock; without a lock, or after 30 s, the block runs anyway.
+    the result. The file `what`.ready marks that it is complete, and says how many kernels were
+    compiled in how many CPU seconds. The end of a process releases its lock; without a lock, or
+    after two minutes, the block runs anyway.
+
+    Args:
+      announce: says to others that it begins, for whoever waits.
     """
     if folder is None or (folder / f"{what}.ready").exists():
         yield
         return
-    with _lock(folder / f"{what}.lock"), _uncollected():
+    began = time.process_time()
+    with _lock(folder / f"{what}.lock"), _uncollected(), _counting(announce) as counter:
         yield
+    facts = f"{counter.kernels} {time.process_time() - began:.2f}\n"
     with contextlib.suppress(OSError):
-        (folder / f"{what}.ready").touch()
+        (folder / f"{what}.ready").write_text(facts)
+
+
+class _Counter(Listener):
+    """Counts the kernels that are compiled; parts are compiled into them."""
+
+    def __init__(self, announcement: Announcement | None) -> None:
+        self.kernels, self._announcement = 0, announcement
+
+    def on_start(self, event: Event) -> None:
+        """Do nothing."""
+
+    def on_end(self, event: Event) -> None:
+        """Count a kernel."""
+        if isinstance(event.data["dispatcher"]._cache, FunctionCache):
+            self.kernels += 1
+            if self._announcement is not None:
+                self._announcement.count()
+
+
+@contextmanager
+def _counting(announce: Callable[[], Announcement] | None) -> Iterator[_Counter]:
+    announcement = None if announce is None else announce()
+    counter = _Counter(announcement)
+    try:
+        with install_listener("numba:compile", counter):
+            yield counter
+    finally:
+        if announcement is not None:
+            announcement.end()
 
 
 @contextmanager
@@ -145,39 +184,6 @@ def _uncollected() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-@contextmanager
-def compiling_beside(folder: Path | None, what: str, function: str) -> Iterator[None]:
-    """Let another process compile the kernels called `what`, while this one compiles others.
-
-    The block should not need them. After it this process waits, so that it can load them. Nothing
-    is started if they are compiled, if there is one processor only, or where this process may
-    start none, as a confined one; then whoever needs them compiles them.
-
-    Args:
-      function: loads the kernels, within `compiling`: ``module:name``, without arguments.
-    """
-    if folder is None or (folder / f"{what}.ready").exists():
-        yield
-        return
-    from miai.process.child import Child
-    from miai.process.processors import available_processors
-
-    module, _, name = function.partition(":")
-    path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    command = [sys.executable, "-P", "-c", f"from {module} import {name}; {name}()"]
-    child: Child | None = None
-    if available_processors() > 1:
-        with contextlib.suppress(OSError):
-            child = Child(command, environment={**os.environ, **path})
-    try:
-        yield
-        if child is not None:
-            child.await_death(_PATIENCE_SECONDS)
-    finally:
-        if child is not None:
-            child.kill()
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
@@ -48,6 +48,8 @@ class Component(Generic[T]):
       plugin: name of the plugin that registered it.
       contract: its kind; None while no plugin declares it.
       foreign: whether it runs code that its parameters name, and that nobody trusts.
+      kernels: the groups of kernels that it calls, all of them: ``miai_go.kernels:rules``. Empty
+        if it has none, or does not say.
     """
 
     kind: str
@@ -59,6 +61,7 @@ class Component(Generic[T]):
     plugin: str
     contract: Kind[T] | None = None
     foreign: bool = False
+    kernels: tuple[str, ...] = ()
 
     def load_factory(self) -> Callable[..., Any]:
         """Import and return the factory.
@@ -258,6 +261,7 @@ class Registry:
         parameters: str | type[Parameters] | None = None,
         game: str | None = None,
         foreign: bool = False,
+        kernels: Sequence[str] = (),
     ) -> None:
         """Add a component.
 
@@ -270,6 +274,7 @@ class Registry:
           parameters: a `miai.Parameters` subclass or its import path; None for no parameters.
           game: the only game it is for; such a component takes precedence over one for any game.
           foreign: whether it runs code that its parameters name: a file, a program, a module.
+          kernels: see `Component`; compiled beside each other before an agent's first game.
 
         Raises:
           RegistrationError: the name is taken, or the framework declares no such kind. It is
@@ -284,9 +289,8 @@ class Registry:
                 )
             )
             return
-        component: Component[Any] = Component(
-            kind, name, factory, parameters, summary, game, self._plugin, foreign=foreign
-        )
+        about = (kind, name, factory, parameters, summary, game, self._plugin)
+        component: Component[Any] = Component(*about, foreign=foreign, kernels=tuple(kernels))
         key = (kind, name, game)
         if key in self._components:
             self._refuse(_duplicate(component, self._components[key]))
@@ -305,8 +309,9 @@ class Registry:
                 The board and the last move
 
         Below each module, a line for each component: its kind, name and factory, its parameter
-        model if it has one, the game that it is for, if any, and whether it is ``foreign``; then
-        its summary. The models are of the same module, unless a second one follows the first.
+        model if it has one, the game that it is for, if any, whether it is ``foreign``, and its
+        ``kernels=miai_mygame.kernels:rules,search``; then its summary. The models are of the same
+        module, unless a second one follows the first.
         Raises as `add`.
         """
         modules, fields = [""], [""]
@@ -317,9 +322,13 @@ class Registry:
                 fields = line.split()
             else:
                 (kind, name, factory, *rest), game, model = fields, None, None
+                kernels: list[str] = []
                 for word in rest:
                     if word.startswith("game="):
                         game = word.removeprefix("game=")
+                    elif word.startswith("kernels="):
+                        family, _, groups = word.removeprefix("kernels=").partition(":")
+                        kernels = [f"{family}:{group}" for group in groups.split(",")]
                     elif word != "foreign":
                         model = f"{modules[-1]}:{word}"
                 self.add(
@@ -330,6 +339,7 @@ class Registry:
                     summary=line.strip(),
                     game=game,
                     foreign="foreign" in rest,
+                    kernels=kernels,
                 )
 
     @overload

@@ -40,7 +40,7 @@ from miai.process.agent_messages import (
 from miai.process.child import ModuleChild, child_environment, harmless_environment
 from miai.process.confined import three_quarters_of_memory
 from miai.process.control_group import ControlGroup
-from miai.process.kernel_caches import is_unfilled, unfilled
+from miai.process.kernel_caches import is_unfilled, prepare_kernels, unfilled
 from miai.process.messages import MAX_REQUEST_BYTES, encode
 from miai.process.processors import Processors
 from miai.process.sandbox import (
@@ -111,7 +111,7 @@ class AgentProcess:
             "agent": agent_name,
             "agent_parameters": to_plain(agent_parameters, what="the agent's parameters"),
         }
-        self._built = False
+        self._built = self._prepared = False
         self.isolation = Isolation(self.limits.isolation or strongest_isolation())
         self._processors: Processors | None = None
         self._group: ControlGroup | None = None
@@ -143,8 +143,11 @@ class AgentProcess:
         if not alive:
             self.kill()
             self._launch_confined()
+        if not alive and not self._prepared:
+            # Compiled here, as the process, which starts meanwhile, cannot write what it compiles.
+            self._prepared = prepare_kernels(self._game[0], self.agent, self.parameters)
         try:
-            if not alive and self._lacks_kernels():
+            if not alive and not self._prepared and self._lacks_kernels():
                 # Once confined, the agent cannot write what it compiles.
                 self.kill()
                 self._fill_caches()

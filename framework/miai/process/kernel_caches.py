@@ -2,8 +2,9 @@
 
 A confined agent reads the caches that all processes of the user share, but cannot write to them:
 what it wrote, others would run. An agent that runs the same distribution's code as the referee, or
-the framework's, therefore plays a few moves unconfined first, once after each change of a kernel.
-It can run no other program then.
+the framework's, therefore has its kernels compiled first, once after each change of one: those that
+its component declares, or else those that it calls in a few moves that it plays unconfined. It can
+run no other program then.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from typing import Any
 from miai.errors import PluginError
 from miai.files import user_cache
 from miai.plugins.loader import plugin_host
+from miai.process.compilations import prepare
 
 BUILT_IN = "miai"
 """Name of the framework's own plugin."""
@@ -58,6 +60,21 @@ def unfilled(game: str, agent: str, parameters: Mapping[str, Any]) -> Iterator[b
         if due:
             with contextlib.suppress(OSError):
                 mark.touch()
+
+
+def prepare_kernels(game: str, agent: str, parameters: Mapping[str, Any]) -> bool:
+    """Compile the kernels that an agent's component declares, if it runs trusted code.
+
+    Returns whether it declares any, so that nothing else has to fill the caches.
+    """
+    if trusted_code(game, agent) is None:
+        return False
+    groups = plugin_host().registry.get("agent", agent, game=game).kernels
+    if groups and is_unfilled(game, agent, parameters):
+        with unfilled(game, agent, parameters) as due:
+            if due:
+                prepare(groups)
+    return bool(groups)
 
 
 def is_unfilled(game: str, agent: str, parameters: Mapping[str, Any]) -> bool:

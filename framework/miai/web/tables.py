@@ -38,6 +38,8 @@ from miai.playing.session import RevisableGame, TakeBack
 from miai.plugins.kinds import GAME
 from miai.plugins.loader import registry
 from miai.process.agent_process import AgentProcess
+from miai.process.compilations import compilation_text
+from miai.process.kernel_caches import prepare_kernels
 from miai.process.sandbox import ProcessLimits
 from miai.record import GameRecord, MoveRecord, result_text
 from miai.record_reader import read_record
@@ -54,6 +56,7 @@ PREPARATION_SECONDS: Final = 300.0
 
 A person waits longer than a tournament does, also for a machine that is busy."""
 _BACKLOG = 64  # messages that a slow browser may be behind
+_COMPILING_SECONDS = 1.0
 _SHORTLY = 3.0  # seconds between a frame and the referee's question, on a busy machine
 _SCHEMA = "miai.table/1"
 _STILL = ".still"
@@ -409,6 +412,15 @@ class GameTable:
             self._seats = [self._seat(player) for player in range(self.game.num_players())]
             self._thread = threading.Thread(target=self._run, name=f"table-{self.id}", daemon=True)
             self._thread.start()
+            threading.Thread(target=self._say_compilations, daemon=True).start()
+
+    def _say_compilations(self) -> None:
+        """Tell the pages what is compiled until the players are ready."""
+        said = ""
+        while not self._ready.wait(_COMPILING_SECONDS):
+            if (text := compilation_text()) != said:
+                said = text
+                self._show_stage()
 
     def suspend(self) -> None:
         """Stop the game where it is, and end its agents' processes."""
@@ -694,6 +706,7 @@ class GameTable:
             "frame": frame,
             "stage": "starting" if starting else self.stage,
             "problem": self.problem,
+            "compiling": compilation_text() if starting else "",
             "hints": player >= 0 and self.can_advise(),
             "undo": player >= 0 and self.can_take_back(player),
             "paused": self._paused if self.can_pause else None,
@@ -844,6 +857,13 @@ class TableSet:
         setting.created = datetime.now(UTC).isoformat(timespec="seconds")
         name = secrets.token_hex(6)
         path = self._folder / f"{name}.jsonl"
+        for chair in setting.chairs:  # beside the game's own kernels, for which this thread waits
+            if chair.agent != PERSON:
+                threading.Thread(
+                    target=prepare_kernels,
+                    args=(setting.game, chair.agent, chair.parameters),
+                    daemon=True,
+                ).start()
         table = GameTable(name, setting, path, hidden=[str(self._folder)])
         table.create(earlier)
         with self._lock:

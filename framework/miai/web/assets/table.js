@@ -27,7 +27,7 @@ function show(news) {
   showClocks(news.clocks);
   element("status").textContent = {
     waiting: "Waiting for everybody to sit down.",
-    starting: table.dataset.starting,
+    starting: news.compiling ? `${table.dataset.starting} (${news.compiling})` : table.dataset.starting,
     playing: news.paused ? "Paused." : yours ? "Your turn." : "The game goes on.",
     suspended: "The game is interrupted.",
     over: `The game is over: ${news.result}`,

@@ -166,6 +166,11 @@ class PatternPolicy:
         return out
 
 
+def load_patterns() -> None:
+    """Load the kernel of patterns, before a clock runs."""
+    PatternPolicy.untrained(5).probabilities(Positions.room(5, 1))
+
+
 def is_pattern_policy(path: Path) -> bool:
     """Return whether a file is a pattern policy, not a network. Raises `WeightsError`."""
     return path.suffix == SUFFIX and PatternHeader.KEY in read_metadata(path)

@@ -269,10 +269,10 @@ class UctTree(TreeView):
 @cache
 def load_search() -> None:
     """Load the kernels of the tree search, and of the rules that it needs between moves."""
-    load_rules()
     with FAMILY.compiling("search"):
         tree = UctTree(WARM_UP_SIZE, seed=0, max_nodes=1000)
-        tree.run(20)
+        tree.run(20)  # first, while another process may compile the rules
+        load_rules()
         tree.advance(tree.best())
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -41,7 +40,6 @@ from miai_rbc.agents.choice import (
 from miai_rbc.belief import scans
 from miai_rbc.belief.belief import RbcBelief, make_belief
 from miai_rbc.belief.weighted import SHIPPED, OpponentModel, WeightedBoards, blend, load_model
-from miai_rbc.engines.kernel import ANALYSIS
 from miai_rbc.kernels import FAMILY
 from miai_rbc.kernels.board import NOTHING
 from miai_rbc.kernels.expansion import move_tables, shuffle
@@ -51,7 +49,6 @@ from miai_rbc.kernels.scan import WINDOWS, move_entries
 from miai_rbc.rbc_parameters import (
     MAX_DEPTH,
     BeliefParameters,
-    EmbeddedEngine,
     ModelWeights,
     SamplingParameters,
     SeedParameters,
@@ -214,16 +211,13 @@ class SamplingAgent(BeliefAgent):
     move_settings: MoveSettings
 
     def __init__(self, game: BoardGame, parameters: SamplingParameters) -> None:
-        engine = "miai_rbc.engines.kernel:KernelEngine"
-        embedded = isinstance(parameters.engine, EmbeddedEngine)
-        with FAMILY.compiling_beside(ANALYSIS, engine) if embedded else nullcontext():
-            super().__init__(game, parameters)
-            self.load()
+        super().__init__(game, parameters)
+        self.load()
         self.engine = make_engine(self.parameters)
         self.scorer = Scorer(self.engine)
 
     def load(self) -> None:
-        """Load more than beliefs need, while another process may compile the engine."""
+        """Load more than beliefs need."""
 
     def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
         """Begin a game; all earlier scores are forgotten."""
@@ -255,8 +249,7 @@ class SeedAgent(SamplingAgent):
 
     def load(self) -> None:
         """Load the scan that no other agent uses."""
-        with FAMILY.compiling("partition"):
-            scans.partition(BoardSet.of_fens([BLACK_CAPTURES]), 0)
+        load_partition()
 
     def sense(self, deadline: float | None, statistics: dict[str, Json]) -> int:
         """Return the centre of the best window of the scan."""
@@ -307,7 +300,7 @@ class StrongAgent(SamplingAgent):
                 model = load_model(Path(weights.file) if weights.file else SHIPPED)
             except WeightsError as error:
                 raise WeightsError(f"weights.file: {error}") from None
-            _load_weights(model)
+            load_opponent(model)
             self._carrying = model, weights
 
     def act(self, clock: ClockReading) -> Decision:
@@ -449,11 +442,17 @@ def load_beliefs() -> None:
         move_entries(empty[0], empty[0].view(float), empty[1], empty[1].view(float))
 
 
-def _load_weights(model: OpponentModel) -> None:
+def load_partition() -> None:
+    """Load the scan of `SeedAgent`."""
+    with FAMILY.compiling("partition"):
+        scans.partition(BoardSet.of_fens([BLACK_CAPTURES]), 0)
+
+
+def load_opponent(model: OpponentModel | None = None) -> None:
     """Load the kernel that carries weights along, and the scan of weighted boards."""
     with FAMILY.compiling("opponent"):
         boards = BoardSet.of_fens([BLACK_CAPTURES])
-        weighted = WeightedBoards(boards, model, capacity=1, seed=0)
+        weighted = WeightedBoards(boards, model or load_model(SHIPPED), capacity=1, seed=0)
         weighted.observe(OpponentMoved(None), boards)
 
 

@@ -7,7 +7,7 @@ from miai_rbc.agents.choice import Choice, MoveSettings, choose_move
 from miai_rbc.belief.dark import DarkBelief
 from miai_rbc.kernels import FAMILY
 from miai_rbc.kernels.board import PAWNS
-from miai_rbc.rbc_parameters import SamplingParameters
+from miai_rbc.rbc_parameters import RbcParameters, SamplingParameters
 from miai_rbc.rules.actions import move_of_action
 from miai_rbc.rules.dark import DarkGame
 
@@ -28,12 +28,7 @@ class DarkMinimax(SamplingAgent):
 
     def load(self) -> None:
         """Load the kernels of views."""
-        with FAMILY.compiling("views"):
-            state = self.game.new_initial_state()
-            for action in state.legal_actions()[:1]:
-                belief = DarkBelief(self.game, 0)
-                state.apply_action(action)
-                belief.observe(state.observation(0))
+        load_views(self.game)
 
     def requests(self) -> list[int]:
         """Return the legal moves."""
@@ -46,3 +41,14 @@ class DarkMinimax(SamplingAgent):
             *(self.belief.boards, requests, self.scorer, self.draw, self.move_settings),
             deadline=deadline,
         )
+
+
+def load_views(game: DarkGame | None = None) -> None:
+    """Load the kernels of views, before a clock runs."""
+    game = game or DarkGame(RbcParameters())
+    with FAMILY.compiling("views"):
+        state = game.new_initial_state()
+        for action in state.legal_actions()[:1]:
+            belief = DarkBelief(game, 0)
+            state.apply_action(action)
+            belief.observe(state.observation(0))

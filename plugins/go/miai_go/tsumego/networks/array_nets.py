@@ -66,7 +66,7 @@ class ArrayNet:
 
     def load(self) -> None:
         """Load the kernel, or compile it, before a clock runs."""
-        _load()
+        load_zone()
 
     def evaluate(
         self,
@@ -125,7 +125,8 @@ class ArrayNet:
 
 
 @cache
-def _load() -> None:
+def load_zone() -> None:
+    """Load the kernel of networks, or compile it, before a clock runs."""
     parameters = ZoneParameters(height=1, width=LANES)
     zeros = {name: np.zeros(shape, np.float32) for name, shape in _shapes(parameters).items()}
     tiny = ArrayNet(3, parameters, _weights(parameters, zeros))
