@@ -30,6 +30,7 @@ BENCHMARKS := $(filter-out %_matches.py %/go_settings.py %/go_five.py %/go_netwo
 
 demo: .venv/installed
 	$(BIN)/miai tournament run configs/quickstart.toml --out runs/demo-$$(date +%Y%m%d-%H%M%S)
+	@echo "Play in the browser: $(BIN)/miai web --open"
 
 test: .venv/installed-dev
 	$(BIN)/python -m tests.compile_kernels
@@ -108,7 +109,7 @@ help:
 	$(PYTHON) -m venv .venv
 
 .venv/installed: .venv/bin/python $(PACKAGES)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e . \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[web]" \
 		-e plugins/classics -e plugins/go -e plugins/miniblind -e plugins/rbc
 	@touch $@
 

@@ -39,7 +39,7 @@ message of a `MiaiError` and exits with status 2; any other exception is a defec
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -216,22 +216,39 @@ class ConformanceError(MiaiError, AssertionError):
 
 
 _MOST_NAMES: Final = 12
+_MOST_NEAR: Final = 4
+_SHORTEST_PART: Final = 4
+"""Letters of a name that is looked for within others."""
 
 
-def near_matches(name: str, known: Iterable[str]) -> str:
+def near_matches(name: str, known: Iterable[str], *, about: Mapping[str, str] | None = None) -> str:
     """Return ``Did you mean 'x'?`` with the known names nearest to a misspelt one.
 
-    If none is near, return a list of the known names, those without a colon first, and only the
-    first of very many; if there are none, an empty string.
+    Near are names that are spelt alike, that contain the name, or whose summary `about` them does:
+    ``gnugo`` finds ``External engine such as GNU Go``. If none is near, return a list of the known
+    names, those without a colon first, and only the first of very many; if there are none, an empty
+    string.
     """
     names = sorted(known, key=lambda name: (":" in name, name))
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
-    if close:
-        return "Did you mean " + " or ".join(f"'{match}'" for match in close) + "?"
+    about = about or {}
+    if len(word := _squeezed(name)) >= _SHORTEST_PART:
+        close += [each for each in names if word in _squeezed(each)]
+    offered = {each: f"'{each}'" for each in close[:_MOST_NEAR]}
+    if len(word) >= _SHORTEST_PART and len(offered) < _MOST_NEAR:
+        for each in names:
+            if word in _squeezed(about.get(each, "")) and len(offered) < _MOST_NEAR:
+                offered.setdefault(each, f"'{each}' ({about[each]})")
+    if offered:
+        return f"Did you mean {' or '.join(offered.values())}?"
     rest = len(names) - _MOST_NAMES
     if rest > 1:
         return f"Known: {', '.join(names[:_MOST_NAMES])} and {rest} more."
     return f"Known: {', '.join(names)}." if names else ""
+
+
+def _squeezed(text: str) -> str:
+    return "".join(filter(str.isalnum, text)).lower()
 
 
 @dataclass(frozen=True, slots=True)

@@ -262,3 +262,28 @@ def test_the_line_that_installs_an_extra_needs_no_index_with_miai(
     assert install_line("miai-duel[nn]") == "pip install -e '/home/me/my duel[nn]'"
     (info / "direct_url.json").write_text("[]")
     assert install_line("miai-duel[nn]") == "pip install 'torch<3,>=2.6'"
+
+
+# Words that are nearly right
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("play chess", "'dark-chess' or .*'rbc' .Reconnaissance Blind Chess"),
+        ("agents", "No such command 'agents'. Did you mean 'miai list agents'"),
+        ("searches", "Did you mean 'miai list searches'"),
+        ("play go --set size=9", "size: unknown parameter. Did you mean 'board_size'"),
+        ("play go --white gnugo", "Did you mean 'gtp' .External engine such as GNU Go"),
+        ("warm gpo", "no plugin or agent is called 'gpo'. Did you mean 'go'"),
+    ],
+)
+def test_what_a_newcomer_guesses_leads_to_what_there_is(words: str, offered: str) -> None:
+    done = call_miai(words.split())
+    assert done.returncode == 2
+    assert re.search(offered, done.stderr), done.stderr
+
+
+def test_nothing_is_left_to_compile_for_a_plugin_without_kernels() -> None:
+    done = call_miai(["warm", "classics"])
+    assert (done.returncode, done.stdout) == (0, "Nothing is left to compile.\n")

@@ -60,6 +60,14 @@ class _Interruption(BaseException):
 
 
 class _Commands(TyperGroup):
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that words name; a kind of component is listed by another one."""
+        kind = listing.singular_of(args[0], plugin_host().registry)
+        if self.get_command(ctx, args[0]) is None and kind in plugin_host().registry.kinds:
+            plural = listing.plural_of(kind)
+            ctx.fail(f"No such command '{args[0]}'. Did you mean 'miai list {plural}'?")
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command; pass a `KeyboardInterrupt` on unchanged."""
         try:

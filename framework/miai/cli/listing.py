@@ -26,13 +26,13 @@ def add_commands(app: typer.Typer) -> None:
 
 
 def _complete_kind(incomplete: str) -> list[str]:
-    names = [_plural(name) for name in plugin_host().registry.kinds]
+    names = [plural_of(name) for name in plugin_host().registry.kinds]
     return [name for name in names if name.startswith(incomplete)]
 
 
 def _complete_name(ctx: typer.Context, incomplete: str) -> list[str]:
     registry = plugin_host().registry
-    kind = _singular(ctx.params.get("kind") or "", registry)
+    kind = singular_of(ctx.params.get("kind") or "", registry)
     names = {component.name for component in registry.components(kind, adapted=True)}
     return sorted(name for name in names if name.startswith(incomplete))
 
@@ -69,7 +69,7 @@ def list_components(
         rows = [f"{name:18} {text}" for name, text in texts.items()]
         print(json.dumps(texts, indent=2) if as_json else "\n".join(rows))
         return
-    kind = _singular(kind, registry)
+    kind = singular_of(kind, registry)
     if game:
         registry.get("game", game)
     components = registry.components(kind, game=game or None, adapted=True)
@@ -81,7 +81,7 @@ def list_components(
         print("\n\n".join(_as_text(component) for component in components))
     elif components:
         print("\n".join(_headline(component) for component in components))
-        print(f"\nParameters of one: miai list {_plural(kind)} NAME")
+        print(f"\nParameters of one: miai list {plural_of(kind)} NAME")
     else:
         print(f"no component of kind '{kind}' is installed")
 
@@ -166,7 +166,7 @@ def _chain(first: BaseException) -> str:
     return "\n".join(lines)
 
 
-def _singular(kind: str, registry: Registry) -> str:
+def singular_of(kind: str, registry: Registry) -> str:
     """Return the kind that a singular or plural names (``game``, ``searches``, ``bounds``)."""
     for candidate in (kind, kind.removesuffix("s"), kind.removesuffix("es")):
         if candidate in registry.kinds:
@@ -174,7 +174,8 @@ def _singular(kind: str, registry: Registry) -> str:
     return kind
 
 
-def _plural(kind: str) -> str:
+def plural_of(kind: str) -> str:
+    """Return the plural of a kind's name."""
     if kind.endswith("s"):  # bounds
         return kind
     return f"{kind}es" if kind.endswith("ch") else f"{kind}s"

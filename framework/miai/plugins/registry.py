@@ -465,7 +465,8 @@ class Registry:
     def _unknown(self, kind: Kind[Any], name: str, game: str | None) -> UnknownComponentError:
         components = self.components(kind, game=game, adapted=True)
         message = f"no {kind.name} is called '{name}'" + (f" for {game}" if game else "")
-        message += f". {near_matches(name, {c.name for c in components})}"
+        about = {c.name: c.summary for c in components}
+        message += f". {near_matches(name, about, about=about)}"
         if self.broken:
             names = ", ".join(f"'{plugin}'" for plugin in self.broken)
             message += f" It may belong to a broken plugin: {names}; see `miai plugins check`."
