@@ -493,3 +493,53 @@ def test_a_game_between_agents_is_paused_stepped_suspended_and_continued(tmp_pat
             assert browser.post(f"{table}/pace", {"kind": "continue"}).status == 200
             news = events.until(is_over)
             assert (news["paused"], news["undo"], news["hints"]) == (False, False, False)
+
+
+def test_the_lobby_has_titles_and_the_games_to_continue(browser: Browser) -> None:
+    table = browser.new_table("go", **{"game.board_size": "5"})
+    lobby = browser.ask("/").text
+    going = lobby.split("<h2>Continue</h2>")[1].split("</section>")[0]
+    assert f'<a href="{table}">Go</a>' in going
+    shown = dict(re.findall(r"<b>([^<]+)</b><small>([^<]+)</small>", lobby))
+    assert (shown["Matching pennies"], shown["RBC"]) == ("matching_pennies", "rbc")
+    assert re.search('<li data-groups="go lately"><a href="/games/go">', lobby)
+    assert '<li data-groups="rbc"><a href="/games/rbc">' in lobby
+
+
+def test_the_form_of_go_shows_five_rules_and_no_json(browser: Browser) -> None:
+    form = browser.ask("/games/go").text
+    rules = form.split("<legend>Rules</legend>")[1].split("</fieldset>")[0]
+    first, more = rules.split("<summary>More rules</summary>")
+    assert first.count("<label") == 5
+    assert more.count("<label") > 5
+    assert not re.search(r'(value|placeholder)="(\[|\{)', rules)
+
+
+def test_a_refused_move_says_why_as_over_gtp(browser: Browser) -> None:
+    table = browser.new_table(
+        "go",
+        **{"game.board_size": "5", "players.1.agent": "me"},
+        **{"players.0.agent": "random", "seed": "3"},
+    )
+    with browser.watching(table) as events:
+        news = events.until(is_turn)
+        (taken,) = news["moves"]
+
+        def why_not(text: str) -> str:
+            answer = {"number": news["frame"]["number"], "kind": "typed", "text": text}
+            reply = browser.post(f"{table}/answers", answer)
+            assert reply.status == 409
+            said: str = reply.json["problem"]
+            return said
+
+        assert why_not(taken) == f"{taken} is occupied"
+        assert "Z99" in why_not("Z99")
+
+
+def test_an_invitation_that_was_taken_is_not_offered(browser: Browser) -> None:
+    table = browser.new_table("tic_tac_toe", **{"players.1.agent": "guest"})
+    with browser.watching(table) as events:
+        assert events.until(lambda news: news["stage"] == "waiting")["empty"] == [1]
+        browser.invite(Browser(browser.port), table)
+    with browser.watching(table) as events:
+        assert events.until(lambda news: news["stage"] != "waiting")["empty"] == []

@@ -44,6 +44,7 @@ _CLOCK_FIELDS: Final = (
 )
 CLOCKS: Final = ("none", "per-move", "absolute", "fischer", "byo-yomi")
 _LONGEST = 4000
+_OPEN_FIELDS = 5  # of a game's rules; the others are folded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +117,7 @@ def fields_of(
                 label=str(row["name"]).replace(".", ": ").replace("_", " "),
                 kind=kind,
                 value=entered.get(name, default if kind == "select" else ""),
-                default=default,
+                default="" if default[:1] in ("[", "{") else default,  # JSON helps nobody
                 choices=choices,
                 low=_limit(limits, "minimum", "exclusiveMinimum"),
                 high=_limit(limits, "maximum", "exclusiveMaximum"),
@@ -381,6 +382,12 @@ def _first_view(game: Game) -> PlayerView:
         state.apply_action(state.legal_actions()[0])
 
 
+def title_of(name: str) -> str:
+    """Return the name of a game as a title: ``Matching pennies``, and initials such as ``RBC``."""
+    words = name.rpartition(":")[2].replace("_", " ").replace("-", " ")
+    return words[:1].upper() + words[1:] if set(words) & set("aeiouy") else words.upper()
+
+
 def players_of(game: Game) -> Sequence[str]:
     """Return the names of a game's players, for people."""
     return [printable(name, 40) for name in game.info.player_names]
@@ -430,9 +437,10 @@ def form_page(
         scripts=["game.js"],
         game=game,
         action=action or f"/games/{game}",
-        heading=heading or f"New game of {game}",
+        heading=heading or f"New game of {title_of(game)}",
         notes=notes or [component.summary],
-        fields=fields if parameters is None else [],
+        fields=fields[:_OPEN_FIELDS] if parameters is None else [],
+        folded=fields[_OPEN_FIELDS:] if parameters is None else [],
         players=players,
         choices=[(ME, "you"), (GUEST, "somebody you invite")],
         ranks=[

@@ -30,6 +30,7 @@ from miai.web.lobby import (
     picture_of,
     players_of,
     setting_of,
+    title_of,
 )
 from miai.web.tables import GameTable, TableSet, described
 from miai.web.templating import TYPES, assets, page
@@ -73,9 +74,28 @@ class Pages:
         # Games of other frameworks, whose names begin with that of the framework, come last.
         names = await to_thread.run_sync(game_names)
         games = sorted(names, key=lambda name: (":" in name, name))
+        found = [registry().get(GAME, name) for name in games]
+        played = {table.setting.game for table in latest}
+        own = request.state.browser
         return page(
             "lobby.html",
-            games=[(name, registry().get(GAME, name).summary) for name in games],
+            scripts=["lobby.js"],
+            games=[
+                {
+                    "name": game.name,
+                    "title": title_of(game.name),
+                    "summary": game.summary,
+                    "plugin": game.plugin,
+                    "lately": game.name in played,
+                }
+                for game in found
+            ],
+            plugins=sorted({game.plugin for game in found}),
+            going=[
+                _summary(table)
+                for table in latest
+                if table.player_of(own) >= 0 and table.stage not in ("over", "failed")
+            ],
             tables=[_summary(table) for table in latest],
         )
 
@@ -286,6 +306,8 @@ def _answer(table: GameTable, player: int, said: dict[str, Any]) -> None:
         seat.answer(number, Decision(-1, resign=True))
     elif kind == "move" and type(action) is int:
         seat.answer(number, Decision(action))
+    elif kind == "typed" and isinstance(text := said.get("text"), str):
+        raise ConfigError(seat.why_not(text[:80]))
     else:
         raise ConfigError("say a move, resign or undo")
 
@@ -309,7 +331,7 @@ def _summary(table: GameTable) -> dict[str, str]:
     )
     return {
         "id": table.id,
-        "game": table.setting.game,
+        "title": title_of(table.setting.game),
         "players": players,
         "stage": "in progress" if table.stage in ("playing", "suspended") else table.stage,
         "created": table.setting.created[:16].replace("T", " "),

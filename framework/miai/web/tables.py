@@ -25,7 +25,14 @@ import miai
 from miai.agent import Decision
 from miai.api import analyst_of, load_game, renderer_for
 from miai.clock import Clock, ClockReading, TimeControl
-from miai.errors import AgentTimeoutError, ConfigError, MiaiError, ParameterError, RecordError
+from miai.errors import (
+    AgentTimeoutError,
+    ConfigError,
+    GameError,
+    MiaiError,
+    ParameterError,
+    RecordError,
+)
 from miai.files import Journal, write_text
 from miai.game import Game, Observation, State
 from miai.information import PlayerView
@@ -218,6 +225,18 @@ class PersonSeat:
                 raise ConfigError("that is not a legal move")
             self._answer = decision
             self._changed.notify_all()
+
+    def why_not(self, text: str) -> str:
+        """Return why a text that a person typed is no legal move; in a hidden game nothing more."""
+        reason = f"No legal move is written '{printable(text, 40)}'."
+        if self._game.info.perfect_information:
+            state = self.view.state.clone()
+            try:
+                state.apply_action(state.string_to_action(text))
+            except (GameError, ValueError) as error:
+                said = str(error).partition("\n")[0]
+                reason = said.removeprefix(f"{self._game.info.name}: ") or reason
+        return reason
 
     def interrupt(self, error: BaseException) -> None:
         """Let `act` raise an exception instead of returning."""
@@ -707,6 +726,7 @@ class GameTable:
             "stage": "starting" if starting else self.stage,
             "problem": self.problem,
             "compiling": compilation_text() if starting else "",
+            "empty": self.empty_chairs,
             "hints": player >= 0 and self.can_advise(),
             "undo": player >= 0 and self.can_take_back(player),
             "paused": self._paused if self.can_pause else None,

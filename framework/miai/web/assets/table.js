@@ -37,6 +37,9 @@ function show(news) {
   if (element("news").textContent !== frame.news) element("news").textContent = frame.news;
   element("hint").textContent = frame.hint;
   element("over").hidden = news.stage !== "over";
+  for (const button of document.querySelectorAll("[data-invite]")) {
+    button.closest(".invite").hidden = !news.empty.includes(Number(button.dataset.invite));
+  }
   if (element("typed")) showChoices(news, yours);
   if (news.moves) {
     element("played").hidden = !news.moves.length;
@@ -117,7 +120,7 @@ if (element("typed")) {
       element("move").value = "";
       send({ kind: "move", action: move.action });
     } else {
-      element("problem").textContent = `No legal move is written '${typed}'.`;
+      send({ kind: "typed", text: typed }); // the server says why not
     }
   });
   element("advice").addEventListener("click", async (event) => {
