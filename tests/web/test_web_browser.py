@@ -190,3 +190,14 @@ def test_a_game_is_chosen_and_begun_by_keyboard(page: Page, address: str) -> Non
     number = shown(page)
     page.keyboard.press("Enter")
     wait(page, f"frame.number > {number} || !document.getElementById('over').hidden")
+
+
+@pytest.mark.slow
+def test_the_lobby_shows_what_is_searched_for(page: Page, address: str) -> None:
+    page.goto(f"{address}/")
+    games = page.locator(".games li:visible")
+    page.fill("#wanted", "blind chess")
+    expect(games.locator("small")).to_have_text(["rbc"])
+    page.fill("#wanted", "")
+    page.select_option("#shown", "go")
+    expect(games.locator("b")).to_have_text(["Go"])
