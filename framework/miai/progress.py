@@ -16,7 +16,7 @@ from rich.progress import Progress as RichProgress
 from rich.status import Status
 from rich.text import Text
 
-from miai.process.compilations import compilation_text
+from miai.process.compilations import LIVE_VIEWS, compilation_text
 
 REFRESH_SECONDS: Final = 0.25
 """Minimum time between updates of a bar."""
@@ -25,10 +25,6 @@ _RATE_SECONDS = 300.0  # over which the rate is measured
 _STEADY_COUNT = 8
 """Items after which the rate is shown; two are enough after `_STEADY_SECONDS`."""
 _STEADY_SECONDS = 10.0
-
-
-_SHOWN = set[int]()
-"""The live views that are shown."""
 
 
 class Progress:
@@ -102,7 +98,7 @@ class LiveProgress(Progress):
         super().begin(done=done, total=total)
         self._bar.reset(self._task, completed=done, total=total)
         self._live.start()
-        _SHOWN.add(id(self))
+        LIVE_VIEWS.add(id(self))
         self.refresh(now=True)
 
     def advance(self, line: str, *, every: float = 0.0) -> None:
@@ -149,7 +145,7 @@ class LiveProgress(Progress):
     def close(self) -> None:
         """Remove the view."""
         self._live.stop()
-        _SHOWN.discard(id(self))
+        LIVE_VIEWS.discard(id(self))
 
 
 class _Facts(ProgressColumn):
@@ -197,11 +193,6 @@ def show_activity(title: str) -> Iterator[Callable[[str], None]]:
 
     with console.status(Text(title)) if console.is_terminal else nullcontext(Status("")) as status:
         yield show
-
-
-def is_shown_live() -> bool:
-    """Return whether a live view is shown, which says what is compiled, too."""
-    return bool(_SHOWN)
 
 
 def is_live_terminal() -> bool:

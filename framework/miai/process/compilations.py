@@ -19,18 +19,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, Any, Final
 
 from miai.files import user_cache, write_text
-
-if TYPE_CHECKING:
-    from miai.kernels import KernelFamily
 
 _SHARED: Final = "MIAI_COMPILING"
 """Variable of a process that compiles for another one, whose id it is."""
 _ROUND: Final = 5  # seconds
 _SAID_SECONDS: Final = 10.0
 _LOOK_SECONDS: Final = 0.5
+
+LIVE_VIEWS: Final = set[int]()
+"""The views of progress that are shown, by identity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +144,7 @@ def say_to(file: IO[str]) -> contextlib.AbstractContextManager[None]:
     """Print on a stream what is being compiled, a line every ten seconds."""
 
     def say(text: str) -> None:
-        from miai.progress import is_shown_live
-
-        if not is_shown_live():  # which shows it itself
+        if not LIVE_VIEWS:  # which show it themselves
             with contextlib.suppress(OSError, ValueError):
                 print(text, file=file, flush=True)
 
@@ -163,10 +161,10 @@ def missing_of(groups: Iterable[str]) -> list[str]:
     return missing
 
 
-def _found(name: str) -> tuple[KernelFamily, str]:
+def _found(name: str) -> tuple[Any, str]:
+    """Return the `miai.kernels.KernelFamily` of a group, which imports this module, and its name."""
     module, _, group = name.partition(":")
-    family: KernelFamily = importlib.import_module(module).FAMILY
-    return family, group
+    return importlib.import_module(module).FAMILY, group
 
 
 def prepare(groups: Iterable[str], finished: Callable[[str, bool], None] | None = None) -> None:
