@@ -162,7 +162,7 @@ def missing_of(groups: Iterable[str]) -> list[str]:
 
 
 def _found(name: str) -> tuple[Any, str]:
-    """Return the `miai.kernels.KernelFamily` of a group, which imports this module, and its name."""
+    """Return the family of a group (`miai.kernels` imports this module), and its name."""
     module, _, group = name.partition(":")
     return importlib.import_module(module).FAMILY, group
 
