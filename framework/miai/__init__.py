@@ -52,7 +52,7 @@ _HOMES = {
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 # `to_gymnasium` and `to_pettingzoo` need an extra, so a star import leaves them out.
-_MODULES = ("errors", "record", "search", "testing")
+_MODULES = ("errors", "record", "search", "testing", "tournaments")
 
 __all__ = [
     "Agent",
@@ -84,6 +84,7 @@ __all__ = [
     "record",
     "search",
     "testing",
+    "tournaments",
 ]
 
 

@@ -14,6 +14,7 @@ from miai.progress import Progress
 if TYPE_CHECKING:
     from miai_tournaments.compare.summary import ArmRow
     from miai_tournaments.report.report import TournamentReport
+    from miai_tournaments.store.run_tables import RunTables
 
 
 class TournamentStoppedError(MiaiError):
@@ -104,6 +105,23 @@ def run_comparison(
     with ComparisonStore.open(Path(folder), alone=False) as store:
         searches = store.searches()
     return summarize(comparison.blocks, comparison.arms, searches, baseline=comparison.baseline)
+
+
+def open_run(path: str | Path) -> RunTables:
+    """Return the games, moves and players of a run as tables, also while it goes on.
+
+    ``open_run("runs/demo").moves.to_pandas()`` is a data frame; ``to_arrow()`` and ``to_polars()``
+    are the others, and iteration needs no library.
+
+    Args:
+      path: folder of the run.
+
+    Raises:
+      StoreError: there is no store, or it cannot be read.
+    """
+    from miai_tournaments.store.run_tables import RunTables
+
+    return RunTables(Path(path))
 
 
 class _Lines(Progress):

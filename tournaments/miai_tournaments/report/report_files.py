@@ -15,6 +15,7 @@ from miai.errors import ConfigError
 from miai.plugins.extras import install_line
 from miai_tournaments.store.export import write_whole
 from miai_tournaments.store.rows import GameRow
+from miai_tournaments.store.run_tables import RunTables, csv_cell
 
 if TYPE_CHECKING:
     from miai_tournaments.report.report import TournamentReport
@@ -61,7 +62,8 @@ def write_report(
     Args:
       folder: folder of the run.
       name: one of `FORMATS`.
-      out: the file, for csv the folder; by default in ``report/`` of the run's folder.
+      out: the file, for csv the folder; by default in ``report/`` of the run's folder. The moves
+        of a report from a store lie beside the games: ``moves.parquet``, ``moves.csv``.
       replays: games that the page links to.
 
     Raises:
@@ -79,16 +81,21 @@ def write_report(
         case "csv":
             for file, content in csv_files(report).items():
                 write_whole(path / file, content)
+            if report.info:
+                RunTables(folder).moves.write_csv(path / "moves.csv")
         case "json":
             write_whole(path, json.dumps(report.to_json(), indent=2) + "\n")
         case "parquet":
             write_parquet(report.rows, path)
+            if report.info:
+                moves = path.name.replace("games", "moves")
+                moves = moves if moves != path.name else f"{path.stem}-moves.parquet"
+                RunTables(folder).moves.write_parquet(path.with_name(moves))
     return path
 
 
 # -- columns --------------------------------------------------------------------------------
 
-_FORMULAS: Final = ("=", "+", "-", "@", "\t", "\r")
 _COLUMNS: Final = tuple(field.name for field in fields(GameRow))
 _AS_JSON: Final = ("settings", "versions")
 
@@ -181,9 +188,5 @@ def csv_text(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] = ()) -> 
     return out.getvalue()
 
 
-def _cell(value: Any) -> Any:
-    if isinstance(value, str):
-        return f"'{value}" if value.startswith(_FORMULAS) else value
-    if isinstance(value, (Mapping, list, tuple)):
-        return json.dumps(value)
-    return "" if value is None else value
+def _cell(value: Any) -> object:
+    return csv_cell(json.dumps(value) if isinstance(value, (Mapping, list, tuple)) else value)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from miai.errors import RecordError, StoreError
-from miai.files import write_bytes, writing
+from miai.files import atomic_file, writing
 from miai.record import RecordFormat
 from miai.record_reader import read_record
 from miai_tournaments.store.database import damaged
@@ -46,8 +48,9 @@ class RecordFiles:
         return self.folder / f"{game_id}{format_.suffix}"
 
 
-def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a file atomically, a text as UTF-8, and the folders above it.
+@contextmanager
+def whole_file(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file that appears, with the folders above it, when the block ends without an error.
 
     Raises:
       StoreError: it cannot be written.
@@ -58,4 +61,15 @@ def write_whole(path: Path, content: str | bytes) -> None:
         raise StoreError(f"{path}: is a link to a device or a pipe; remove it")
     with writing(path, StoreError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(path, content.encode("utf-8") if isinstance(content, str) else content)
+        with atomic_file(path) as file:
+            yield file
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a file atomically, a text as UTF-8, and the folders above it.
+
+    Raises:
+      StoreError: it cannot be written.
+    """
+    with whole_file(path) as file:
+        file.write(content.encode("utf-8") if isinstance(content, str) else content)
