@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from miai_tournaments.report.joint_ratings import Joined, RunResults
 
 
-Folders = Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders of the runs.")]
+Folders = Annotated[
+    list[Path],
+    typer.Argument(metavar="DIR|FILE...", help="Folders of runs; results in files .pgn or .csv."),
+]
 
 SCHEMA = "miai.rate/1"
 
@@ -45,7 +48,11 @@ def rate(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")] = False,
 ) -> None:
-    """Rate the agents of several runs in one list; agents match by name, parameters and version."""
+    """Rate the agents of several runs in one list; agents match by name, parameters and version.
+
+    A file has the results of games from elsewhere: CSV with the columns first, second and score,
+    or PGN.
+    """
     import json
 
     if as_json and as_csv:
@@ -181,7 +188,7 @@ class RateList:
                 percent(entry["score"]),
                 str(entry["games"]),
                 str(len(entry["runs"])),
-                printable(entry["agent"], 24),
+                printable(entry["agent"] or NONE, 24),
                 printable(entry["version"] or NONE, 24),
             )
             for entry in self.entries()
@@ -200,17 +207,20 @@ def rate_runs(
     unlinked: bool = False,
     across_games: bool = False,
 ) -> RateList:
-    """Return the joint ratings of the runs in some folders.
+    """Return the joint ratings of the runs in some folders, and of files of results.
 
     Args:
+      folders: a path with the suffix ``.pgn`` or ``.csv`` is a file, see `read_results`.
       anchor: label of an agent.
 
     Raises:
       StoreError: a store cannot be read.
-      ConfigError: the runs cannot be joined (see `join_runs`), or the anchor is unknown.
+      ConfigError: the runs cannot be joined (see `join_runs`), a file is wrong, or the anchor is
+        unknown.
     """
     from miai_tournaments.commands.report import option_named
     from miai_tournaments.ratings.ratings import fit_results
+    from miai_tournaments.report.foreign_results import read_results
     from miai_tournaments.report.joint_ratings import join_runs, read_run
 
     resolved: dict[Path, Path] = {}
@@ -218,7 +228,9 @@ def rate_runs(
         if folder.resolve() in resolved:
             raise ConfigError(f"{folder}: is named twice; name each run once")
         resolved[folder.resolve()] = folder
-    runs = tuple(read_run(folder) for folder in folders)
+    files = [not path.is_dir() and path.suffix.lower() in (".pgn", ".csv") for path in folders]
+    read = (read_results if is_file else read_run for is_file in files)
+    runs = tuple(reader(path) for reader, path in zip(read, folders, strict=True))
     joined = join_runs(runs, unlinked=unlinked, across_games=across_games)
     with option_named():
         ratings = fit_results(joined.results, anchor=anchor, anchor_elo=anchor_elo)

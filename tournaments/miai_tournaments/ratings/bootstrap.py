@@ -21,6 +21,7 @@ from miai_tournaments.ratings.model import (
     Floats,
     Integers,
     LogPosterior,
+    LogPosteriorPoint,
     PairingCounts,
     Posterior,
     check_range,
@@ -101,7 +102,7 @@ def bootstrap_ratings(
     return Bootstrap(players=names, elo=elo, seed=seed)
 
 
-Posteriors = tuple[Callable[[Floats], LogPosterior], int]
+Posteriors = tuple[Callable[[Floats], LogPosterior[LogPosteriorPoint]], int]
 """Makes the posterior of leagues from their counts of outcomes; and the numbers a league takes."""
 
 

@@ -15,9 +15,9 @@ parameters are natural logarithms of odds; `ratings` converts them to Elo.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +61,11 @@ class LogPosteriorPoint(Protocol):
         """Return the information, minus the Hessian, ``(B, P, P)``; positive definite."""
 
 
-class LogPosterior(Protocol):
+PointT = TypeVar("PointT", bound=LogPosteriorPoint)
+Point_co = TypeVar("Point_co", bound=LogPosteriorPoint, covariant=True)
+
+
+class LogPosterior(Protocol[Point_co]):
     """A concave log-posterior of a batch of leagues, for `maximise`."""
 
     leagues: int
@@ -70,7 +74,7 @@ class LogPosterior(Protocol):
     def start(self) -> Floats:
         """Return initial parameters ``(B, P)``."""
 
-    def at(self, parameters: Floats) -> LogPosteriorPoint:
+    def at(self, parameters: Floats) -> Point_co:
         """Return the log-posterior at parameters ``(B, P)``."""
 
 
@@ -191,11 +195,10 @@ class PosteriorPoint:
         # Points minus expected points, without cancellation for one-sided pairings.
         surplus = counts.points * (loss + draw / 2)
         surplus -= (counts.games - counts.points) * (win + draw / 2)
-        # A point won by the first player is one lost by the second, so rows add and columns
-        # subtract.
-        residual = self._matrix(surplus)
         gradient = np.zeros((model.leagues, model.size))
-        gradient[:, :k] = residual.sum(axis=2) - residual.sum(axis=1)
+        # A point won by the first player is one lost by the second.
+        for league, residual in zip(gradient, surplus, strict=True):
+            league[:k] = between(counts.first, counts.second, residual, k)
         gradient[:, :k] -= prior * np.tanh(self._strengths / 2) / 2
         equal_win, equal_draw, equal_loss = self._equal
         if model.advantage is not None:
@@ -233,12 +236,92 @@ class PosteriorPoint:
             information[:, a, d] = information[:, d, a] = xd.sum(axis=1) + equal_xd
         return information
 
+    def sparse_information(self) -> SparseInformation:
+        """Return the information of the first league without its matrix."""
+        model = self._posterior
+        games = zip(curvature(*self._chances), curvature(*self._equal), strict=True)
+        # The game between equals of the prior is one of a player against itself: its strength
+        # cancels.
+        weights = [np.append(model.counts.games[0] * a[0], model.prior_games * b) for a, b in games]
+        small = np.exp(-np.abs(self._strengths[0]))
+        return SparseInformation(
+            first=np.append(model.counts.first, 0),
+            second=np.append(model.counts.second, 0),
+            weights=(weights[0], weights[1], weights[2]),
+            pull=model.prior_games * small / (1 + small) ** 2,
+            columns=(model.advantage, model.log_nu),
+            size=model.size,
+        )
+
     def _matrix(self, values: Floats) -> Floats:
         """Return values of pairings ``(B, M)`` as a matrix of first by second ``(B, K, K)``."""
         model = self._posterior
         matrix = np.zeros((model.leagues, model.players, model.players))
         matrix[:, model.counts.first, model.counts.second] = values
         return matrix
+
+
+def between(first: Integers, second: Integers, values: Floats, players: int) -> Floats:
+    """Return the sum of values ``(M,)`` by first player minus that by second, ``(K,)``."""
+    sums = np.bincount(first, values, players) - np.bincount(second, values, players)
+    return np.asarray(sums)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparseInformation:
+    """The information of one league as its sum over pairings; takes memory in proportion to them.
+
+    Attributes:
+      first, second: ``(M + 1,)`` players; the last pairing is that of the prior.
+      weights: `curvature` times the games of each pairing, ``(M + 1,)`` each.
+      pull: ``(K,)`` the prior's share of the diagonal.
+      columns: indices of the advantage and of log nu; None if not fitted.
+      size: P.
+    """
+
+    first: Integers
+    second: Integers
+    weights: tuple[Floats, Floats, Floats]
+    pull: Floats
+    columns: tuple[int | None, int | None]
+    size: int
+
+    def product(self, vector: Floats) -> Floats:
+        """Return the product with a vector ``(P,)``."""
+        xx, xd, dd = self.weights
+        strengths, (advantage, log_nu) = vector[: self.pull.size], self._fitted(vector)
+        x = strengths[self.first] - strengths[self.second] + advantage
+        return self._spread(xx * x + xd * log_nu, xd * x + dd * log_nu, self.pull * strengths)
+
+    def diagonal(self) -> Floats:
+        """Return the diagonal ``(P,)``."""
+        k, (xx, _, dd) = self.pull.size, self.weights
+        diagonal = self._spread(xx, dd, self.pull)
+        games = (np.bincount(side[:-1], xx[:-1], k) for side in (self.first, self.second))
+        diagonal[:k] = self.pull + sum(games)
+        return diagonal
+
+    def noise(self, rng: np.random.Generator) -> Floats:
+        """Return a normal vector ``(P,)`` of mean zero whose covariance is the information."""
+        xx, xd, dd = self.weights
+        one, two = rng.standard_normal((2, xx.size))
+        root = np.sqrt(xx)
+        cross = np.divide(xd, root, out=np.zeros_like(xd), where=root > 0)
+        rest = np.sqrt(np.maximum(dd - cross**2, 0.0))
+        pull = np.sqrt(self.pull) * rng.standard_normal(self.pull.size)
+        return self._spread(root * one, cross * one + rest * two, pull)
+
+    def _fitted(self, vector: Floats) -> list[float]:
+        return [0.0 if column is None else float(vector[column]) for column in self.columns]
+
+    def _spread(self, x: Floats, log_nu: Floats, strengths: Floats) -> Floats:
+        """Return derivatives by parameter ``(P,)`` from those by pairing and strength."""
+        out, k = np.zeros(self.size), strengths.size
+        out[:k] = between(self.first, self.second, x, k) + strengths
+        for column, values in zip(self.columns, (x, log_nu), strict=True):
+            if column is not None:
+                out[column] = values.sum()
+        return out
 
 
 def _exp(logs: Iterable[Floats]) -> tuple[Floats, Floats, Floats]:
@@ -289,8 +372,23 @@ class RatingFit:
     log_posterior: Floats
 
 
-def maximise(posterior: LogPosterior, *, start: Floats | None = None) -> RatingFit:
-    """Return the maxima of a posterior, by Newton's method with backtracking.
+def maximise(
+    posterior: LogPosterior[LogPosteriorPoint], *, start: Floats | None = None
+) -> RatingFit:
+    """Return the maxima of a posterior; see `climb`."""
+    point = climb(posterior, lambda at, gradient: solve(at.information(), gradient), start=start)
+    return RatingFit(
+        parameters=point.parameters, information=point.information(), log_posterior=point.value()
+    )
+
+
+def climb(
+    posterior: LogPosterior[PointT],
+    step_at: Callable[[PointT, Floats], Floats],
+    *,
+    start: Floats | None = None,
+) -> PointT:
+    """Return the maximum of a posterior, by Newton's method with backtracking.
 
     Steps are limited to 8 natural units and halved until they no longer overstep the maximum along
     their line by much, so the method converges from anywhere (Boyd and Vandenberghe, Convex
@@ -298,6 +396,7 @@ def maximise(posterior: LogPosterior, *, start: Floats | None = None) -> RatingF
     the contribution of the prior to the value.
 
     Args:
+      step_at: returns Newton's step, the solution of information times step = gradient.
       start: initial parameters ``(P,)`` or ``(B, P)``; default: ``posterior.start()``.
 
     Raises:
@@ -313,18 +412,13 @@ def maximise(posterior: LogPosterior, *, start: Floats | None = None) -> RatingF
         gradient = point.gradient()
         # The information is exact minus the Hessian, and the squared length of a step in its metric
         # is twice the expected gain: a measure of distance that needs no units.
-        step = solve(point.information(), gradient)
+        step = step_at(point, gradient)
         decrement = (gradient * step).sum(axis=1)
         # Newton squares the error: a step that does not even halve it is made of rounding.
         settled |= (decrement <= ROUNDING) & (decrement > previous / 2)
         if np.all(settled | (decrement <= TOLERANCE)):
             # The last step costs nothing more: its errors are squared once again.
-            point = posterior.at(point.parameters + step)
-            return RatingFit(
-                parameters=point.parameters,
-                information=point.information(),
-                log_posterior=point.value(),
-            )
+            return posterior.at(point.parameters + step)
         previous = decrement
         point = _line_search(posterior, point, step, decrement)
     raise ArithmeticError(
@@ -334,8 +428,8 @@ def maximise(posterior: LogPosterior, *, start: Floats | None = None) -> RatingF
 
 
 def _line_search(
-    posterior: LogPosterior, point: LogPosteriorPoint, step: Floats, decrement: Floats
-) -> LogPosteriorPoint:
+    posterior: LogPosterior[PointT], point: PointT, step: Floats, decrement: Floats
+) -> PointT:
     """Return the point after the longest of the halved steps that does not overstep."""
     # Far from the maximum a Newton step may jump by thousands of Elo, where the exponentials
     # saturate and the next step is useless.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from miai_tournaments.ratings.model import Floats, Integers, PairingCounts
 
@@ -157,8 +157,8 @@ class PairResults:
 
         Ratings compare only within a group.
         """
-        adjacent = self._matrix() > 0
-        return self._classes(_reachable(adjacent | adjacent.T), key=lambda group: -len(group))
+        linked = _components(len(self.players), *self._edges(self.games, self.games))
+        return self._classes(linked, key=lambda group: -len(group))
 
     def one_sided(self, strengths: Floats) -> tuple[tuple[str, ...], ...]:
         """Return groups between which all points went one way; empty without such groups.
@@ -168,10 +168,9 @@ class PairResults:
         """
         # An edge leads from a player to everyone from whom it took points. The likelihood has a
         # finite maximum if and only if each group is strongly connected (Zermelo 1929, Ford 1957).
-        taken = self._matrix(self.points) + self._matrix(self.games - self.points).T
-        reach = _reachable(taken > 0)
-        mutual = reach & reach.T
-        if (mutual == _reachable((taken + taken.T) > 0)).all():
+        k, lost = len(self.players), self.games - self.points
+        mutual = _components(k, *self._edges(self.points, lost))
+        if mutual == _components(k, *self._edges(self.games, self.games)):
             return ()
         return self._classes(mutual, key=lambda group: -float(strengths[group].mean()))
 
@@ -181,41 +180,86 @@ class PairResults:
         That is so if numbers can be assigned to the players such that the first player of every
         game has one more than the second, for example if one player moves first in all games.
         """
-        met = self._matrix() > 0
-        if not met.any() or (met & met.T).any():
+        if not self.first.size:
             return False
-        edges = (met | met.T).astype(np.float64)
-        # The least-squares numbers whose difference is one over every pairing; if they fit exactly,
-        # an advantage of moving first can be traded for differences in strength.
-        laplacian = np.diag(edges.sum(axis=1)) - edges
-        surplus = met.sum(axis=1, dtype=np.float64) - met.sum(axis=0)
-        numbers = np.linalg.lstsq(laplacian, surplus)[0]
-        return bool(np.allclose(numbers[self.first] - numbers[self.second], 1.0))
+        # Each first player has one more than the second, along all paths or not at all.
+        up, down = self.first.tolist(), self.second.tolist()
+        steps: dict[int, list[tuple[int, int]]] = {}
+        for one, other in zip(up, down, strict=True):
+            steps.setdefault(one, []).append((other, -1))
+            steps.setdefault(other, []).append((one, 1))
+        numbers: dict[int, int] = {}
+        for begin in steps:
+            pending = [] if begin in numbers else [begin]
+            numbers.setdefault(begin, 0)
+            while pending:
+                player = pending.pop()
+                for other, step in steps[player]:
+                    if other not in numbers:
+                        numbers[other] = numbers[player] + step
+                        pending.append(other)
+        return all(numbers[a] == numbers[b] + 1 for a, b in zip(up, down, strict=True))
 
-    def _matrix(self, values: Floats | None = None) -> Floats:
-        matrix = np.zeros((len(self.players), len(self.players)))
-        matrix[self.first, self.second] = self.games if values is None else values
-        return matrix
+    def _edges(self, there: Floats, back: Floats) -> tuple[list[int], list[int]]:
+        """Return edges from first to second players where `there` is positive, and back."""
+        ahead, behind = there > 0, back > 0
+        begins = np.concatenate([self.first[ahead], self.second[behind]])
+        ends = np.concatenate([self.second[ahead], self.first[behind]])
+        return begins.tolist(), ends.tolist()
 
     def _classes(
-        self, equivalent: NDArray[np.bool_], key: Callable[[list[int]], float]
+        self, components: Sequence[int], key: Callable[[list[int]], float]
     ) -> tuple[tuple[str, ...], ...]:
         members: dict[int, list[int]] = {}
-        for player, row in enumerate(equivalent):
-            members.setdefault(int(row.argmax()), []).append(player)
+        for player, component in enumerate(components):
+            members.setdefault(component, []).append(player)
         ordered = sorted(members.values(), key=key)
         return tuple(tuple(self.players[i] for i in group) for group in ordered)
 
 
-def _reachable(adjacent: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return the reflexive and transitive closure of a relation ``(K, K)``, by squaring."""
-    reach = adjacent | np.eye(len(adjacent), dtype=np.bool_)
-    # Each squaring doubles the length of the paths. Single precision is enough, since only zero or
-    # not zero counts.
-    for _ in range(max(len(adjacent) - 1, 1).bit_length()):
-        steps = reach.astype(np.float32)
-        reach = (steps @ steps) > 0
-    return reach
+def _components(nodes: int, begins: Sequence[int], ends: Sequence[int]) -> list[int]:
+    """Return for each node the least node of its strongly connected component.
+
+    By two depth-first searches (M. Sharir, Computers and Mathematics with Applications 7, 1981).
+    """
+    forward: list[list[int]] = [[] for _ in range(nodes)]
+    backward: list[list[int]] = [[] for _ in range(nodes)]
+    for begin, end in zip(begins, ends, strict=True):
+        forward[begin].append(end)
+        backward[end].append(begin)
+    component = [-1] * nodes
+    for root in reversed(_finished(forward)):
+        if component[root] >= 0:
+            continue
+        component[root], members = root, [root]
+        for node in members:  # which grow
+            for begin in backward[node]:
+                if component[begin] < 0:
+                    component[begin] = root
+                    members.append(begin)
+        least = min(members)
+        for node in members:
+            component[node] = least
+    return component
+
+
+def _finished(successors: Sequence[Sequence[int]]) -> list[int]:
+    """Return the nodes in the order in which a depth-first search has seen all beyond them."""
+    seen = [False] * len(successors)
+    order: list[int] = []
+    for root in range(len(successors)):
+        stack = [] if seen[root] else [(root, iter(successors[root]))]
+        seen[root] = True
+        while stack:
+            node, rest = stack[-1]
+            child = next((end for end in rest if not seen[end]), None)
+            if child is None:
+                order.append(node)
+                stack.pop()
+            else:
+                seen[child] = True
+                stack.append((child, iter(successors[child])))
+    return order
 
 
 def _indices(values: ArrayLike, players: int) -> Integers:

@@ -20,6 +20,7 @@ import numpy as np
 
 from miai.errors import ConfigError, near_matches
 from miai_tournaments.ratings import model as newton
+from miai_tournaments.ratings.large import LARGE, fit_large
 from miai_tournaments.ratings.model import Floats, Posterior, outcomes
 from miai_tournaments.ratings.pair_results import PairResults, ScoredGame
 from miai_tournaments.ratings.plackett_luce import RankingModel
@@ -69,7 +70,8 @@ class Ratings:
     Attributes:
       players: names, K of them, in the order of the arrays.
       elo: ``(K,)`` ratings.
-      covariance: ``(K, K)`` covariance of the ratings, Elo squared.
+      covariance: ``(K, K)`` covariance of the ratings, Elo squared; of more than `LARGE` players
+        the variances alone, ``(K,)``, and `difference` takes ratings for independent.
       games, points: ``(K,)`` totals of each player.
       anchor, anchor_elo: player with a fixed rating, and that rating; without an anchor the mean
         is fixed.
@@ -106,7 +108,7 @@ class Ratings:
     @property
     def standard_errors(self) -> Floats:
         """``(K,)`` standard errors in Elo, relative to the anchor or the mean."""
-        return np.asarray(np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0)))
+        return np.asarray(np.sqrt(np.maximum(self._variances(), 0.0)))
 
     def estimate(self, player: str) -> FitValue:
         """Return a player's rating. Raises `KeyError` for an unknown name."""
@@ -116,13 +118,13 @@ class Ratings:
     def difference(self, player: str, other: str) -> FitValue:
         """Return the rating of `player` minus that of `other`, using their covariance."""
         i, j = self._index(player), self._index(other)
-        error = float(self._difference_errors()[i, j])
+        error = float(self._difference_errors((i, j))[0, 1])
         return FitValue.normal(float(self.elo[i] - self.elo[j]), error)
 
     def mean(self, players: Sequence[str]) -> FitValue:
         """Return the mean rating of some players, such as a team. Raises `KeyError`."""
         places = [self._index(name) for name in players]
-        variance = float(self.covariance[np.ix_(places, places)].mean())
+        variance = float(self._covariance(places).mean())
         return FitValue.normal(float(self.elo[places].mean()), math.sqrt(max(variance, 0.0)))
 
     def superiority(self) -> Floats:
@@ -130,7 +132,7 @@ class Ratings:
 
         They use the normal approximation of the posterior; the diagonal is one half.
         """
-        errors = self._difference_errors()
+        errors = self._difference_errors(range(len(self.players)))
         gaps = self.elo[:, None] - self.elo[None, :]
         ratio = np.divide(gaps, errors, out=np.zeros_like(gaps), where=errors > 0)
         return np.asarray(_erfc(-ratio / math.sqrt(2)) / 2, dtype=np.float64)
@@ -142,9 +144,18 @@ class Ratings:
         ]
         return sorted(range(len(keys)), key=keys.__getitem__)
 
-    def _difference_errors(self) -> Floats:
-        variance = np.diagonal(self.covariance)
-        squared = variance[:, None] + variance[None, :] - 2 * self.covariance
+    def _variances(self) -> Floats:
+        return self.covariance if self.covariance.ndim == 1 else np.diagonal(self.covariance)
+
+    def _covariance(self, places: Sequence[int]) -> Floats:
+        if self.covariance.ndim == 1:
+            return np.asarray(np.diag(self.covariance[list(places)]))
+        return np.asarray(self.covariance[np.ix_(places, places)])
+
+    def _difference_errors(self, places: Sequence[int]) -> Floats:
+        covariance = self._covariance(places)
+        variance = np.diagonal(covariance)
+        squared = variance[:, None] + variance[None, :] - 2 * covariance
         return np.asarray(np.sqrt(np.maximum(squared, 0.0)))
 
     def _index(self, player: str) -> int:
@@ -207,13 +218,20 @@ def fit_ratings(
     posterior = Posterior(
         results.batch(), k, prior_games=prior_games, advantage=first_player_advantage, draws=drawn
     )
-    fit = newton.maximise(posterior)
-    parameters = fit.parameters[0]
-    covariance = newton.covariance(fit.information)[0]
-    errors = np.sqrt(np.diagonal(covariance))
+    if k > LARGE:
+        place = None if anchor is None else results.players.index(anchor)
+        point, covariance = fit_large(posterior, anchor=place)
+        parameters, log_posterior = point.parameters[0], float(point.value()[0])
+        errors = np.sqrt(covariance)
+    else:
+        fit = newton.maximise(posterior)
+        parameters, log_posterior = fit.parameters[0], float(fit.log_posterior[0])
+        covariance = newton.covariance(fit.information)[0]
+        errors = np.sqrt(np.diagonal(covariance))
     scale = FitOptions(anchor=anchor, anchor_elo=anchor_elo, prior_games=prior_games)
     return replace(
-        _strengths(fit, covariance, results, results, **scale),
+        _strengths(parameters, covariance, results, results, **scale),
+        log_posterior=log_posterior,
         first_player_advantage=(
             FitValue.normal(ELO * float(parameters[k]), ELO * float(errors[k]))
             if first_player_advantage
@@ -252,14 +270,15 @@ def fit_rankings(
     parameters, covariance = fit.parameters[0], newton.covariance(fit.information)[0]
     scale = FitOptions(anchor=anchor, anchor_elo=anchor_elo, prior_games=prior_games)
     return replace(
-        _strengths(fit, covariance, rankings, rankings.pairs(), **scale),
+        _strengths(parameters, covariance, rankings, rankings.pairs(), **scale),
+        log_posterior=float(fit.log_posterior[0]),
         hides_first_move=rankings.hides_seats(),
         seats=tuple(_seat_values(columns, parameters, covariance) for columns in model.seats),
     )
 
 
 def _strengths(
-    fit: newton.RatingFit,
+    parameters: Floats,
     covariance: Floats,
     results: PairResults | Rankings,
     pairs: PairResults,
@@ -270,16 +289,22 @@ def _strengths(
 ) -> Ratings:
     """Return what is the same for games of two and of more: all about the players' strengths.
 
-    They are the first parameters of the fit; `covariance` is that of all. `pairs` says who finished
-    ahead of whom.
+    They are the first parameters; `covariance` is that of all, or their variances relative to the
+    anchor. `pairs` says who finished ahead of whom.
     """
     k = len(results.players)
-    strengths, shift = fit.parameters[0][:k], gauge(results.players, anchor)
+    strengths, covariance = parameters[:k], covariance[..., :k]
+    if covariance.ndim == 1:
+        zero = strengths.mean() if anchor is None else strengths[results.players.index(anchor)]
+        relative = strengths - zero
+    else:
+        shift = gauge(results.players, anchor)
+        relative, covariance = shift @ strengths, shift @ covariance[:k] @ shift.T
     games, points = results.totals()
     return Ratings(
         players=results.players,
-        elo=ELO * (shift @ strengths) + anchor_elo,
-        covariance=ELO**2 * (shift @ covariance[:k, :k] @ shift.T),
+        elo=ELO * relative + anchor_elo,
+        covariance=ELO**2 * covariance,
         games=games,
         points=points,
         anchor=anchor,
@@ -287,7 +312,7 @@ def _strengths(
         prior_games=prior_games,
         groups=pairs.groups(),
         one_sided=pairs.one_sided(strengths),
-        log_posterior=float(fit.log_posterior[0]),
+        log_posterior=math.nan,
     )
 
 

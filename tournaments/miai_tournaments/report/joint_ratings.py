@@ -80,6 +80,7 @@ class RunResults:
       results: results of the finished games; rankings where they have more than two players.
       seeds: seeds of the games; if two runs share some, the same games may count twice.
       left_out: finished games that do not count because they had other parameters.
+      unfinished: games of a file that do not count because they have no result.
     """
 
     source: str
@@ -91,6 +92,7 @@ class RunResults:
     conditions: Mapping[str, str] = field(default_factory=dict)
     seeds: frozenset[int] = frozenset()
     left_out: int = 0
+    unfinished: int = 0
 
     @property
     def kind(self) -> tuple[str, str]:
@@ -320,6 +322,8 @@ def _left_out(runs: Sequence[RunResults]) -> Iterable[str]:
                 f"{run.source}: {run.left_out} games with their own parameters, such as a "
                 "handicap, are left out"
             )
+        if run.unfinished:
+            yield f"{run.source}: {run.unfinished} games without a result are left out"
 
 
 def _repeated(runs: Sequence[RunResults]) -> Iterable[str]:
@@ -340,12 +344,12 @@ def _apart(
     shown = " | ".join(listed(list(group), limit=_MOST_NAMES) for group in groups[:_MOST_NAMES])
     text = f"rate: no games link these groups, so their ratings do not compare: {shown}"
     number = {name: i for i, group in enumerate(groups) for name in group}
+    namesakes: dict[str, int] = {}
     for i, one in enumerate(identities):
-        for j in range(i):
-            other = identities[j]
-            if other.name == one.name and number[labels[i]] != number[labels[j]]:
-                differs = ", ".join(one.difference(other))
-                return f"{text}. '{one.name}' would link them but for its {differs}"
+        j = namesakes.setdefault(one.name, i)
+        if number[labels[i]] != number[labels[j]]:
+            differs = ", ".join(one.difference(identities[j]))
+            return f"{text}. '{one.name}' would link them but for its {differs}"
     return text
 
 
