@@ -19,6 +19,7 @@ from enum import IntEnum
 from random import Random
 from typing import TYPE_CHECKING, Final, Self
 
+from miai.drawn import Drawn
 from miai.errors import (
     GameFailedError,
     HiddenInformationError,
@@ -248,7 +249,7 @@ class Game(ABC):
         return f"<game {self.info.title} v{self.info.version} {self.parameters!r}>"
 
 
-class State(ABC):
+class State(Drawn, ABC):
     """The complete state of a game at one point, as the referee knows it.
 
     Subclasses implement the abstract methods; `apply_action` checks legality and keeps the history.

@@ -14,6 +14,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import accumulate
 from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
+from miai.drawn import Drawn
 from miai.errors import BeliefTooLargeError, EmptyBeliefError, HiddenInformationError
 from miai.game import Game, Observation, Player, State
 from miai.plain import Json, to_plain
@@ -35,7 +36,7 @@ __all__ = [
 StateT_co = TypeVar("StateT_co", bound=State, covariant=True)
 
 
-class PlayerView:
+class PlayerView(Drawn):
     """All observations of one player in one game, and nothing else.
 
     Attributes:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, Protocol, runtime_checkable
 
+from miai.drawn import Drawn
 from miai.errors import RecordError
 from miai.game import Observation
 from miai.plain import Json, dumps, listed, one_line, to_plain
@@ -114,7 +115,7 @@ class VerdictRecord:
 
 
 @dataclass(slots=True, kw_only=True)
-class GameRecord:
+class GameRecord(Drawn):
     """One game from its first to its last action.
 
     Attributes:

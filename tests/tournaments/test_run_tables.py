@@ -94,6 +94,7 @@ def test_arrow_parquet_and_csv_have_the_same_cells(folder: Path, tmp_path: Path)
         }
     with Store.read(folder) as store:
         report = build_report(store, details=True)
+    assert 'srcdoc="&lt;!' in report._repr_html_()  # in a notebook
     games = write_report(report, folder, "parquet", out=tmp_path / "games.parquet")
     moves = list(run.moves)
     read = importlib.import_module("pyarrow.parquet").read_table(games.with_name("moves.parquet"))

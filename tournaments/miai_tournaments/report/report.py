@@ -92,6 +92,14 @@ class TournamentReport(ReportContents):
         """Return the report for rich to print on a console of `width` cells, the ratings last."""
         return renderable(blocks_of(report_document(self), "terminal"), width)
 
+    def _repr_html_(self) -> str:
+        from miai.pages.document_page import document_page
+        from miai.pages.notebook import framed
+
+        title = self.info.name if self.info else "tournament"
+        document = report_document(self)
+        return framed(document_page(document, title=title, kind="tournament report", footer=""))
+
     def _player(self, rank: int, name: str) -> dict[str, Any]:
         standing = self.standings.players[name]
         player = next((row for row in self.entered if row.name == name), None)
