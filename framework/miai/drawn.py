@@ -1,8 +1,9 @@
-"""The base of what notebooks draw: states, players' views, records and reports."""
+"""The base of what notebooks draw: states, players' views and records."""
 
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 
 class Drawn:
@@ -10,13 +11,8 @@ class Drawn:
 
     __slots__ = ()
 
-    def _repr_svg_(self) -> str | None:
-        return self._drawing("svg")
+    def _repr_svg_(self) -> Any:
+        return import_module("miai.pages.notebook").svg_of(self)
 
-    def _repr_html_(self) -> str | None:
-        return self._drawing("html")
-
-    def _drawing(self, kind: str) -> str | None:
-        # By its name, since the pages import what is drawn.
-        drawing: str | None = getattr(import_module("miai.pages.notebook"), f"{kind}_of")(self)
-        return drawing
+    def _repr_html_(self) -> Any:
+        return import_module("miai.pages.notebook").html_of(self)

@@ -520,10 +520,11 @@ class State(Drawn, ABC):
                 action=action,
                 position=str(self),
             )
-        limit = info.max_chance_outcomes if actor == Player.CHANCE else info.num_distinct_actions
+        bound = "max_chance_outcomes" if actor == Player.CHANCE else "num_distinct_actions"
+        limit = getattr(info, bound)
         if type(action) is not int or not 0 <= action < limit:
             raise InvalidActionError(
-                f"{info.title}: actions are integers from 0 to {limit - 1}, got {action!r}"
+                f"{info.title}: actions are integers below {bound} = {limit}, got {action!r}"
             )
         raise IllegalActionError(
             f"{info.title}: action {action} ({self.action_to_string(action)}) is not legal here",

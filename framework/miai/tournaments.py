@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-from miai_tournaments.api import (
-    TournamentStoppedError,
-    open_run,
-    run_comparison,
-    run_tournament,
-)
+from miai_tournaments.api import TournamentStoppedError, open_run, run_comparison, run_tournament
 
 __all__ = ["TournamentStoppedError", "open_run", "run_comparison", "run_tournament"]

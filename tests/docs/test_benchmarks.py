@@ -49,6 +49,7 @@ SMALL = {
         *("--simulations", "50", "--repeats", "1"),
     ),
     "many_players.py": ("--players", "3", "--repeats", "1"),
+    "many_ratings.py": ("--players", "20", "--games", "300"),
     "tournament_scale.py": (
         *("--parts", "overhead", "ratings", "report", "ray", "store", "--repeats", "1"),
         *("--huge-games", "200", "--short-games", "20"),

@@ -242,7 +242,7 @@ def put(move: int | None = None, **fields: Any) -> Callable[[GameRecord], object
     [
         (put(0, actor=1), "ply 0: player 1 acted, but it was 0's turn"),
         (lambda r: put(2, action=r.moves[0].action)(r), "ply 2: .*not legal|ply 2: player"),
-        (put(1, action=10**6), "ply 1: .*actions are integers from 0 to 8"),
+        (put(1, action=10**6), "ply 1: .*actions are integers below num_distinct_actions = 9"),
         (
             lambda r: r.moves.append(MoveRecord(ply=len(r.moves), actor=0, action=0, text="a3")),
             "the game was over before this action",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-import json
 import re
 import webbrowser
 from collections.abc import Sequence
@@ -45,7 +44,7 @@ from miai_tournaments.report import replays
 from miai_tournaments.report.details import build_details, parameter_series
 from miai_tournaments.report.rating_tables import shade
 from miai_tournaments.report.report import TournamentReport, build_report
-from miai_tournaments.report.report_files import csv_files, report_page, write_parquet
+from miai_tournaments.report.report_files import csv_files, report_page
 from miai_tournaments.store.rows import GameRow, PlayerRow, RunInfo
 from miai_tournaments.store.store import Store
 
@@ -56,23 +55,6 @@ def test_no_cell_of_csv_is_a_formula(detail: str) -> None:
     (line,) = csv.DictReader(io.StringIO(csv_files(build_report(rows))["games.csv"]))
     assert line["detail"].lstrip("'") == detail
     assert not line["detail"].startswith(("=", "+", "-", "@", "\t", "\r"))
-
-
-def test_parquet_has_every_column_of_every_game(tmp_path: Path) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
-    rows = [replace(row, settings={"komi": 5.5}, opening=(3, 4)) for row in small_tournament()]
-    write_parquet(rows, tmp_path / "games.parquet")
-    for read, row in zip(
-        parquet.read_table(tmp_path / "games.parquet").to_pylist(), rows, strict=True
-    ):
-        for name, value in read.items():
-            expected = getattr(row, name)
-            if name in ("settings", "versions"):
-                assert json.loads(value) == expected
-            else:
-                assert value == (list(expected) if isinstance(expected, tuple) else expected), name
-    write_parquet([], tmp_path / "none.parquet")
-    assert parquet.read_table(tmp_path / "none.parquet").num_rows == 0
 
 
 def test_markdown_escapes_names() -> None:

@@ -108,16 +108,10 @@ def run_comparison(
 
 
 def open_run(path: str | Path) -> RunTables:
-    """Return the games, moves and players of a run as tables, also while it goes on.
+    """Return the games, moves and players of a run's folder as tables, also while it goes on.
 
-    ``open_run("runs/demo").moves.to_pandas()`` is a data frame; ``to_arrow()`` and ``to_polars()``
-    are the others, and iteration needs no library.
-
-    Args:
-      path: folder of the run.
-
-    Raises:
-      StoreError: there is no store, or it cannot be read.
+    ``open_run("runs/demo").moves.to_pandas()`` is a data frame. Raises `StoreError` if there is no
+    store, or it cannot be read.
     """
     from miai_tournaments.store.run_tables import RunTables
 

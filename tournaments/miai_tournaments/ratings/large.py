@@ -1,11 +1,10 @@
 """Fits leagues of thousands of players in memory and time that grow with their pairings.
 
-Newton's steps are found by conjugate gradients. Variances are those of samples: if b is normal with
-the information I as its covariance, the solution x of I x = b is a draw from the posterior's normal
-approximation. Given all other parameters, x_i has the mean x_i - b_i / I_ii and the variance
-1 / I_ii, so only the variance of that mean is estimated from samples (P. Siden, F. Lindgren,
-D. Bolin and M. Villani, "Efficient covariance approximations for large sparse precision matrices",
-2018). It is the smaller part for all who met several opponents.
+Newton's steps are found by conjugate gradients. For variances, b is drawn with the information I as
+its covariance, so that the solution x of I x = b has the posterior's. Given all other parameters,
+x_i has the mean x_i - b_i / I_ii and the variance 1 / I_ii, so only the variance of that mean is
+estimated: the smaller part for all who met several opponents (P. Siden, F. Lindgren, D. Bolin and
+M. Villani, "Efficient covariance approximations for large sparse precision matrices", 2018).
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from miai_tournaments.ratings.model import (
     Posterior,
     PosteriorPoint,
     SparseInformation,
-    climb,
+    maximise,
 )
 
 LARGE: Final = 1000
 """Number of players beyond which no matrix of players by players is made."""
 
-_SAMPLES: Final = 64
+_SAMPLES: Final = 48
 _SEED: Final = 1
 _STEP, _SAMPLE = 1e-8, 1e-3  # how far conjugate gradients reduce the residual
 
@@ -37,10 +36,11 @@ def fit_large(posterior: Posterior, *, anchor: int | None) -> tuple[PosteriorPoi
       posterior: of one league.
       anchor: index of the player to whom variances of strengths are relative; None for the mean.
     """
-    point = climb(
-        posterior,
-        lambda at, gradient: conjugate_gradients(at.sparse_information(), gradient[0], _STEP)[None],
-    )
+
+    def step_at(point: PosteriorPoint, gradient: Floats) -> Floats:
+        return conjugate_gradients(point.sparse_information(), gradient[0], _STEP)[None]
+
+    point = maximise(posterior, step_at=step_at)
     return point, _variances(point.sparse_information(), posterior.players, anchor)
 
 

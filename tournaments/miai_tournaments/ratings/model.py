@@ -269,7 +269,7 @@ def between(first: Integers, second: Integers, values: Floats, players: int) -> 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparseInformation:
-    """The information of one league as its sum over pairings; takes memory in proportion to them.
+    """The information of one league as a sum over its pairings, without a matrix.
 
     Attributes:
       first, second: ``(M + 1,)`` players; the last pairing is that of the prior.
@@ -289,7 +289,8 @@ class SparseInformation:
     def product(self, vector: Floats) -> Floats:
         """Return the product with a vector ``(P,)``."""
         xx, xd, dd = self.weights
-        strengths, (advantage, log_nu) = vector[: self.pull.size], self._fitted(vector)
+        strengths = vector[: self.pull.size]
+        advantage, log_nu = (0.0 if c is None else vector[c] for c in self.columns)
         x = strengths[self.first] - strengths[self.second] + advantage
         return self._spread(xx * x + xd * log_nu, xd * x + dd * log_nu, self.pull * strengths)
 
@@ -310,9 +311,6 @@ class SparseInformation:
         rest = np.sqrt(np.maximum(dd - cross**2, 0.0))
         pull = np.sqrt(self.pull) * rng.standard_normal(self.pull.size)
         return self._spread(root * one, cross * one + rest * two, pull)
-
-    def _fitted(self, vector: Floats) -> list[float]:
-        return [0.0 if column is None else float(vector[column]) for column in self.columns]
 
     def _spread(self, x: Floats, log_nu: Floats, strengths: Floats) -> Floats:
         """Return derivatives by parameter ``(P,)`` from those by pairing and strength."""
@@ -357,36 +355,11 @@ _MOST_HALVINGS: Final = 60
 _OVERSTEP: Final = 0.25
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RatingFit:
-    """The maxima of a batch.
-
-    Attributes:
-      parameters: ``(B, P)``.
-      information: ``(B, P, P)``, minus the Hessian at the maximum; positive definite.
-      log_posterior: ``(B,)``, at the maximum, up to a constant.
-    """
-
-    parameters: Floats
-    information: Floats
-    log_posterior: Floats
-
-
 def maximise(
-    posterior: LogPosterior[LogPosteriorPoint], *, start: Floats | None = None
-) -> RatingFit:
-    """Return the maxima of a posterior; see `climb`."""
-    point = climb(posterior, lambda at, gradient: solve(at.information(), gradient), start=start)
-    return RatingFit(
-        parameters=point.parameters, information=point.information(), log_posterior=point.value()
-    )
-
-
-def climb(
     posterior: LogPosterior[PointT],
-    step_at: Callable[[PointT, Floats], Floats],
     *,
     start: Floats | None = None,
+    step_at: Callable[[PointT, Floats], Floats] | None = None,
 ) -> PointT:
     """Return the maximum of a posterior, by Newton's method with backtracking.
 
@@ -396,8 +369,8 @@ def climb(
     the contribution of the prior to the value.
 
     Args:
-      step_at: returns Newton's step, the solution of information times step = gradient.
       start: initial parameters ``(P,)`` or ``(B, P)``; default: ``posterior.start()``.
+      step_at: solves information times step = gradient, ``(B, P)``; default: with its matrix.
 
     Raises:
       ArithmeticError: the method did not converge, which is a defect of miai.
@@ -412,7 +385,7 @@ def climb(
         gradient = point.gradient()
         # The information is exact minus the Hessian, and the squared length of a step in its metric
         # is twice the expected gain: a measure of distance that needs no units.
-        step = step_at(point, gradient)
+        step = step_at(point, gradient) if step_at else solve(point.information(), gradient)
         decrement = (gradient * step).sum(axis=1)
         # Newton squares the error: a step that does not even halve it is made of rounding.
         settled |= (decrement <= ROUNDING) & (decrement > previous / 2)

@@ -71,7 +71,7 @@ class Ratings:
       players: names, K of them, in the order of the arrays.
       elo: ``(K,)`` ratings.
       covariance: ``(K, K)`` covariance of the ratings, Elo squared; of more than `LARGE` players
-        the variances alone, ``(K,)``, and `difference` takes ratings for independent.
+        the variances alone, ``(K,)``, which serve `estimate` and nothing else.
       games, points: ``(K,)`` totals of each player.
       anchor, anchor_elo: player with a fixed rating, and that rating; without an anchor the mean
         is fixed.
@@ -108,7 +108,7 @@ class Ratings:
     @property
     def standard_errors(self) -> Floats:
         """``(K,)`` standard errors in Elo, relative to the anchor or the mean."""
-        return np.asarray(np.sqrt(np.maximum(self._variances(), 0.0)))
+        return np.asarray(np.sqrt(np.maximum(_diagonal(self.covariance), 0.0)))
 
     def estimate(self, player: str) -> FitValue:
         """Return a player's rating. Raises `KeyError` for an unknown name."""
@@ -118,13 +118,13 @@ class Ratings:
     def difference(self, player: str, other: str) -> FitValue:
         """Return the rating of `player` minus that of `other`, using their covariance."""
         i, j = self._index(player), self._index(other)
-        error = float(self._difference_errors((i, j))[0, 1])
+        error = float(self._difference_errors()[i, j])
         return FitValue.normal(float(self.elo[i] - self.elo[j]), error)
 
     def mean(self, players: Sequence[str]) -> FitValue:
         """Return the mean rating of some players, such as a team. Raises `KeyError`."""
         places = [self._index(name) for name in players]
-        variance = float(self._covariance(places).mean())
+        variance = float(self.covariance[np.ix_(places, places)].mean())
         return FitValue.normal(float(self.elo[places].mean()), math.sqrt(max(variance, 0.0)))
 
     def superiority(self) -> Floats:
@@ -132,7 +132,7 @@ class Ratings:
 
         They use the normal approximation of the posterior; the diagonal is one half.
         """
-        errors = self._difference_errors(range(len(self.players)))
+        errors = self._difference_errors()
         gaps = self.elo[:, None] - self.elo[None, :]
         ratio = np.divide(gaps, errors, out=np.zeros_like(gaps), where=errors > 0)
         return np.asarray(_erfc(-ratio / math.sqrt(2)) / 2, dtype=np.float64)
@@ -144,18 +144,9 @@ class Ratings:
         ]
         return sorted(range(len(keys)), key=keys.__getitem__)
 
-    def _variances(self) -> Floats:
-        return self.covariance if self.covariance.ndim == 1 else np.diagonal(self.covariance)
-
-    def _covariance(self, places: Sequence[int]) -> Floats:
-        if self.covariance.ndim == 1:
-            return np.asarray(np.diag(self.covariance[list(places)]))
-        return np.asarray(self.covariance[np.ix_(places, places)])
-
-    def _difference_errors(self, places: Sequence[int]) -> Floats:
-        covariance = self._covariance(places)
-        variance = np.diagonal(covariance)
-        squared = variance[:, None] + variance[None, :] - 2 * covariance
+    def _difference_errors(self) -> Floats:
+        variance = np.diagonal(self.covariance)
+        squared = variance[:, None] + variance[None, :] - 2 * self.covariance
         return np.asarray(np.sqrt(np.maximum(squared, 0.0)))
 
     def _index(self, player: str) -> int:
@@ -220,18 +211,15 @@ def fit_ratings(
     )
     if k > LARGE:
         place = None if anchor is None else results.players.index(anchor)
-        point, covariance = fit_large(posterior, anchor=place)
-        parameters, log_posterior = point.parameters[0], float(point.value()[0])
-        errors = np.sqrt(covariance)
+        fit, covariance = fit_large(posterior, anchor=place)
     else:
         fit = newton.maximise(posterior)
-        parameters, log_posterior = fit.parameters[0], float(fit.log_posterior[0])
-        covariance = newton.covariance(fit.information)[0]
-        errors = np.sqrt(np.diagonal(covariance))
+        covariance = newton.covariance(fit.information())[0]
+    parameters, errors = fit.parameters[0], np.sqrt(_diagonal(covariance))
     scale = FitOptions(anchor=anchor, anchor_elo=anchor_elo, prior_games=prior_games)
     return replace(
         _strengths(parameters, covariance, results, results, **scale),
-        log_posterior=log_posterior,
+        log_posterior=float(fit.value()[0]),
         first_player_advantage=(
             FitValue.normal(ELO * float(parameters[k]), ELO * float(errors[k]))
             if first_player_advantage
@@ -267,11 +255,11 @@ def fit_rankings(
     counts = np.concatenate([np.zeros(0), *(kind.count for kind in rankings.kinds)])
     posterior = model.posterior(counts[None], prior_games=prior_games)
     fit = newton.maximise(posterior)
-    parameters, covariance = fit.parameters[0], newton.covariance(fit.information)[0]
+    parameters, covariance = fit.parameters[0], newton.covariance(fit.information())[0]
     scale = FitOptions(anchor=anchor, anchor_elo=anchor_elo, prior_games=prior_games)
     return replace(
         _strengths(parameters, covariance, rankings, rankings.pairs(), **scale),
-        log_posterior=float(fit.log_posterior[0]),
+        log_posterior=float(fit.value()[0]),
         hides_first_move=rankings.hides_seats(),
         seats=tuple(_seat_values(columns, parameters, covariance) for columns in model.seats),
     )
@@ -345,6 +333,10 @@ def check_options(
             f"prior_games: is {prior_games}; give a number of games from {low:g} to {high:g}: "
             "without a prior a perfect score has no finite rating"
         )
+
+
+def _diagonal(covariance: Floats) -> Floats:
+    return covariance if covariance.ndim == 1 else np.diagonal(covariance)
 
 
 def gauge(players: Sequence[str], anchor: str | None) -> Floats:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import importlib
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,8 +10,6 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from miai.errors import ConfigError
-from miai.plugins.extras import install_line
 from miai_tournaments.store.export import write_whole
 from miai_tournaments.store.rows import GameRow
 from miai_tournaments.store.run_tables import RunTables, csv_cell
@@ -63,11 +60,11 @@ def write_report(
       folder: folder of the run.
       name: one of `FORMATS`.
       out: the file, for csv the folder; by default in ``report/`` of the run's folder. The moves
-        of a report from a store lie beside the games: ``moves.parquet``, ``moves.csv``.
+        of a stored run lie beside the games: ``moves.parquet``, ``moves.csv``.
       replays: games that the page links to.
 
     Raises:
-      ConfigError: a package that the format needs is not installed.
+      MissingExtraError: a package that the format needs is not installed.
       StoreError: the report cannot be written.
     """
     path = out or folder / FOLDER / FORMATS[name]
@@ -86,18 +83,16 @@ def write_report(
         case "json":
             write_whole(path, json.dumps(report.to_json(), indent=2) + "\n")
         case "parquet":
-            write_parquet(report.rows, path)
-            if report.info:
-                moves = path.name.replace("games", "moves")
-                moves = moves if moves != path.name else f"{path.stem}-moves.parquet"
-                RunTables(folder).moves.write_parquet(path.with_name(moves))
+            run, name = RunTables(folder), path.name
+            run.games.write_parquet(path)
+            other = "moves.parquet" if name == FORMATS["parquet"] else f"{path.stem}-moves.parquet"
+            run.moves.write_parquet(path.with_name(other))
     return path
 
 
 # -- columns --------------------------------------------------------------------------------
 
 _COLUMNS: Final = tuple(field.name for field in fields(GameRow))
-_AS_JSON: Final = ("settings", "versions")
 
 
 def csv_files(report: TournamentReport) -> dict[str, str]:
@@ -115,41 +110,6 @@ def csv_files(report: TournamentReport) -> dict[str, str]:
         if details.get(name):
             files[f"{name}.csv"] = csv_text(details[name])
     return files
-
-
-def write_parquet(rows: Sequence[GameRow], path: Path) -> None:
-    """Write games with all their columns as Parquet; ``settings`` and ``versions`` are JSON.
-
-    Raises:
-      ConfigError: pyarrow is not installed.
-      StoreError: the file cannot be written.
-    """
-    try:
-        pyarrow = importlib.import_module("pyarrow")
-        parquet = importlib.import_module("pyarrow.parquet")
-    except ImportError:
-        raise ConfigError(
-            f"--format parquet: needs pyarrow; {install_line('miai[parquet]')}"
-        ) from None
-    columns = {name: [getattr(row, name) for row in rows] for name in _COLUMNS}
-    for name in _AS_JSON:
-        columns[name] = list(map(json.dumps, columns[name]))
-    table = pyarrow.table(columns, schema=_schema(pyarrow))
-    content = io.BytesIO()
-    parquet.write_table(table, content)
-    write_whole(path, content.getvalue())
-
-
-def _schema(pyarrow: Any) -> Any:
-    text, whole, real = pyarrow.string(), pyarrow.int64(), pyarrow.float64()
-    kinds = {
-        **dict.fromkeys(("round", "seed", "loser", "moves", "void_count"), whole),
-        **dict.fromkeys(("opening", "player_moves"), pyarrow.list_(whole)),
-        **dict.fromkeys(("returns", "seconds", "cpu_seconds"), pyarrow.list_(real)),
-        "players": pyarrow.list_(text),
-        "wall_seconds": real,
-    }
-    return pyarrow.schema([(name, kinds.get(name, text)) for name in _COLUMNS])
 
 
 _WHOLE: Final = frozenset(("terminations", "parameters"))

@@ -22,60 +22,50 @@ from miai.record import GameRecord
 from miai.record_reader import read_record
 from miai_tournaments.store.database import damaged
 from miai_tournaments.store.export import whole_file
-from miai_tournaments.store.rows import GameRow, RunInfo
+from miai_tournaments.store.rows import GameRow
 from miai_tournaments.store.store import Store
 
 Scalar = bool | int | float | str | None
 Row = Mapping[str, Scalar]
 
 _ROWS_AT_ONCE: Final = 50_000
-_SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 _FORMULAS: Final = ("=", "+", "-", "@", "\t", "\r")
-
 _GAME: Final[Mapping[str, type]] = {
-    **dict.fromkeys(("game_id", "pair_id"), str),
-    **dict.fromkeys(("round", "seed"), int),
-    **dict.fromkeys(("opening", "status", "termination"), str),
-    "loser": int,
-    "detail": str,
-    "moves": int,
+    **dict.fromkeys(("game_id", "pair_id", "opening", "status", "termination", "detail"), str),
+    **dict.fromkeys(("started", "void_reason"), str),
+    **dict.fromkeys(("round", "seed", "loser", "moves", "void_count"), int),
     "wall_seconds": float,
-    "started": str,
-    "void_count": int,
-    "void_reason": str,
 }
 _MOVE: Final[Mapping[str, type]] = {
-    "game_id": str,
-    **dict.fromkeys(("ply", "actor"), int),
-    "player": str,
-    "action": int,
-    "text": str,
-    "opening": bool,
+    **dict.fromkeys(("game_id", "player", "text"), str),
+    **dict.fromkeys(("ply", "actor", "action"), int),
     **dict.fromkeys(("seconds", "cpu_seconds"), float),
+    "opening": bool,
 }
-_PLAYER: Final[Mapping[str, type]] = {"name": str, "agent": str, "team": str}
+_PLAYER: Final[Mapping[str, type]] = dict.fromkeys(("name", "agent", "team"), str)
+_TABLES: Final = ("players", "returns", "player_moves", "seconds", "cpu_seconds", "settings")
 
 
 class DataTable:
     """A table whose rows are read when they are asked for; iterate it for rows as dictionaries.
 
-    Attributes:
-      columns: the type of each column, ``bool``, ``int``, ``float`` or ``str``; any cell may be
-        None. To find them, all rows are read once.
+    `to_arrow`, `to_pandas` and `to_polars` raise `MissingExtraError` without their library.
+
+    Args:
+      rows: returns the rows, the same each time.
+      known: types of the columns that are there without rows too.
     """
 
     def __init__(self, rows: Callable[[], Iterable[Row]], known: Mapping[str, type]) -> None:
-        """Make a table.
-
-        Args:
-          rows: returns the rows, the same each time.
-          known: the columns that are there without rows too, in front, with their types.
-        """
         self._rows = rows
         self._known = known
 
     @cached_property
-    def columns(self) -> Mapping[str, type]:  # noqa: D102 - described above
+    def columns(self) -> Mapping[str, type]:
+        """``bool``, ``int``, ``float`` or ``str`` by column; to find them, all rows are read once.
+
+        Any cell may be None.
+        """
         kinds: dict[str, set[type]] = {}
         for row in self._rows():
             for name, value in row.items():
@@ -90,9 +80,9 @@ class DataTable:
             yield {name: None if cell is None else kind(cell) for name, kind, cell in cells}
 
     def to_arrow(self) -> Any:
-        """Return a ``pyarrow.Table``. Raises `MissingExtraError` without pyarrow, as all do."""
-        pyarrow = _library("pyarrow", "parquet")
-        return pyarrow.Table.from_batches(self._batches(pyarrow), schema=self._schema(pyarrow))
+        """Return a ``pyarrow.Table``."""
+        schema = self._schema(_library("pyarrow", "parquet"))
+        return _library("pyarrow", "parquet").Table.from_batches(self._batches(schema), schema)
 
     def to_pandas(self) -> Any:
         """Return a ``pandas.DataFrame``; columns have the types that know of absent cells."""
@@ -106,11 +96,10 @@ class DataTable:
 
     def write_parquet(self, path: Path) -> None:
         """Write the table as Parquet. Raises `StoreError` if it cannot be written."""
-        pyarrow = _library("pyarrow", "parquet")
+        schema = self._schema(_library("pyarrow", "parquet"))
         parquet = importlib.import_module("pyarrow.parquet")
-        schema = self._schema(pyarrow)
         with whole_file(path) as file, parquet.ParquetWriter(file, schema) as writer:
-            for batch in self._batches(pyarrow):
+            for batch in self._batches(schema):
                 writer.write_batch(batch)
 
     def write_csv(self, path: Path) -> None:
@@ -127,18 +116,16 @@ class DataTable:
         columns = self.columns.items()
         return pyarrow.schema([(name, types.get(kind, pyarrow.string())) for name, kind in columns])
 
-    def _batches(self, pyarrow: Any) -> Iterator[Any]:
-        schema, rows = self._schema(pyarrow), iter(self)
+    def _batches(self, schema: Any) -> Iterator[Any]:
+        rows, batch = iter(self), _library("pyarrow", "parquet").RecordBatch
         while chunk := list(islice(rows, _ROWS_AT_ONCE)):
-            yield pyarrow.RecordBatch.from_pylist(chunk, schema=schema)
+            yield batch.from_pylist(chunk, schema=schema)
 
 
 class RunTables:
     """A run as tables, as it was when its games were first read; `open_run` makes it.
 
     Attributes:
-      folder: the folder of the run.
-      info: facts of the run, such as its game and its seed.
       games: a row for each scheduled game: ``players.0``, ``returns.0``, ``seconds.0`` are of the
         player who moves first; ``opening`` has the numbers of its actions.
       moves: a row for each action of the finished games: ``actor`` is the player's number, or -1
@@ -148,44 +135,42 @@ class RunTables:
     """
 
     def __init__(self, folder: Path) -> None:
-        """Read the facts of a run. Raises `StoreError` if its store cannot be read."""
-        self.folder = folder
+        """Read the players of a run. Raises `StoreError` if its store cannot be read."""
+        self._folder = folder
         with Store.read(folder) as store:
-            self.info: RunInfo = store.info()
-            self._players = store.players()
+            players = store.players()
         self.games = DataTable(lambda: map(_game, self._games), _GAME)
         self.moves = DataTable(self._moves, _MOVE)
-        self.players = DataTable(self._player_rows, _PLAYER)
+        self.players = DataTable(
+            lambda: (
+                {**_fields(player, _PLAYER), **flat(player.parameters, "parameters.")}
+                for player in players
+            ),
+            _PLAYER,
+        )
 
     def record(self, game_id: str) -> GameRecord:
         """Return the record of a finished game. Raises `StoreError`."""
-        with Store.read(self.folder) as store:
+        with Store.read(self._folder) as store:
             return _record(store, game_id)
 
     @cached_property
     def _games(self) -> Sequence[GameRow]:
-        with Store.read(self.folder) as store:
+        with Store.read(self._folder) as store:
             return store.games()
-
-    def _player_rows(self) -> Iterator[Row]:
-        for player in self._players:
-            yield {
-                **{name: getattr(player, name) for name in _PLAYER},
-                **flat(player.parameters, "parameters."),
-            }
 
     def _moves(self) -> Iterator[Row]:
         done = [game.game_id for game in self._games if game.status == "done"]
-        with Store.read(self.folder) as store:
+        with Store.read(self._folder) as store:
             for game_id in done:
                 record = _record(store, game_id)
-                names = [player.name for player in record.players]
                 for move in record.moves:
+                    player = record.players[move.actor].name if move.actor >= 0 else None
                     reported = move.statistics.items()
                     yield {
-                        **{name: getattr(move, name, None) for name in _MOVE},
+                        **_fields(move, _MOVE),
                         "game_id": game_id,
-                        "player": names[move.actor] if move.actor >= 0 else None,
+                        "player": player,
                         **{f"statistics.{k}": v for k, v in reported if isinstance(v, Scalar)},
                     }
 
@@ -202,20 +187,20 @@ def flat(value: object, path: str = "") -> dict[str, Scalar]:
 
 
 def csv_cell(value: object) -> object:
-    """Return what a cell of CSV says of one value: nothing of None.
-
-    A text that a spreadsheet would take for a formula begins with an apostrophe.
-    """
+    """Return a cell of CSV; a text that a spreadsheet took for a formula gets an apostrophe."""
     if isinstance(value, str) and value.startswith(_FORMULAS):
         return f"'{value}"
     return "" if value is None else value
 
 
+def _fields(row: object, names: Iterable[str]) -> dict[str, Any]:
+    return {name: getattr(row, name, None) for name in names}
+
+
 def _game(row: GameRow) -> Row:
-    entry = {name: getattr(row, name) for name in _GAME}
-    by_seat = ("players", "returns", "player_moves", "seconds", "cpu_seconds")
-    more = {name: getattr(row, name) for name in (*by_seat, "settings", "versions")}
-    return {**entry, "opening": " ".join(map(str, row.opening)), **flat(more)}
+    opening = " ".join(map(str, row.opening))
+    more = flat(_fields(row, (*_TABLES, "versions")))
+    return {**_fields(row, _GAME), "opening": opening, **more}
 
 
 def _record(store: Store, game_id: str) -> GameRecord:
@@ -226,8 +211,7 @@ def _record(store: Store, game_id: str) -> GameRecord:
 
 
 def _kind(value: Scalar) -> type:
-    too_large = type(value) is int and not _SMALLEST <= value <= _LARGEST
-    return str if too_large else type(value)
+    return str if type(value) is int and not -(2**63) <= value < 2**63 else type(value)
 
 
 def _common(kinds: set[type]) -> type:
