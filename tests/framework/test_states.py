@@ -27,7 +27,7 @@ def test_an_action_may_be_a_number_of_numpy(state: miai.State) -> None:
 def test_invalid_actions_are_refused_and_change_nothing(state: miai.State, action: object) -> None:
     with pytest.raises(
         InvalidActionError,
-        match=r"tic_tac_toe: (actions are integers below num_distinct_actions = 9, got|an action is an integer)",
+        match=r"tic_tac_toe: (actions are integers below num_distinct_actions = 9|an action is an)",
     ):
         state.apply_action(action)  # type: ignore[arg-type]  # what is under test
     assert state.history() == []

@@ -165,7 +165,8 @@ def check_legal_actions(state: State, rng: random.Random) -> Iterator[str]:
     if any(a >= b for a, b in itertools.pairwise(actions)):
         yield f"not in ascending order without repeats: {shown(actions)}"
     if actions and not (min(actions) >= 0 and max(actions) < limit):
-        yield f"not all from 0 to {limit - 1}: {shown(actions)}"
+        bound = "max_chance_outcomes" if state.is_chance_node() else "num_distinct_actions"
+        yield f"not all from 0 to {limit - 1}, below GameInfo.{bound}: {shown(actions)}"
     if state.is_terminal() == bool(actions):
         what = "a terminal state has none" if actions else "a state that goes on has some"
         yield f"{what}, got {shown(actions)}"
