@@ -13,6 +13,7 @@ import pytest
 from miai.errors import ConfigError
 from miai_tournaments.commands.rate import rate_runs
 from miai_tournaments.ratings import ratings as fits
+from miai_tournaments.ratings.model import Posterior
 from miai_tournaments.ratings.pair_results import PairResults
 from miai_tournaments.ratings.ratings import fit_ratings
 from miai_tournaments.report.foreign_results import read_results
@@ -126,3 +127,18 @@ def test_a_large_league_is_fitted_as_a_small_one(
         one, other = getattr(large, name), getattr(small, name)
         assert one.value == pytest.approx(other.value)
         assert one.standard_error == pytest.approx(other.standard_error, rel=0.1)
+
+
+def test_the_information_without_a_matrix_is_the_one_with_it() -> None:
+    """Products, diagonal, and the covariance of what is drawn."""
+    rng = np.random.default_rng(5)
+    scores = ((f"p{a}", f"p{b}", s) for a in range(4) for b in range(4) for s in (1.0, 0.5, 0.0))
+    games = [(*game, float(rng.integers(1, 9))) for game in scores if game[0] != game[1]]
+    results = PairResults.from_games(games)
+    posterior = Posterior(results.batch(), 4, prior_games=0.5, advantage=True, draws=True)
+    point = posterior.at(rng.normal(size=(1, 6)))
+    dense, sparse = point.information()[0], point.sparse_information()
+    np.testing.assert_allclose([sparse.product(row) for row in np.eye(6)], dense, atol=1e-12)
+    np.testing.assert_allclose(sparse.diagonal(), np.diagonal(dense))
+    drawn = np.array([sparse.noise(rng) for _ in range(20_000)])
+    np.testing.assert_allclose(np.cov(drawn.T), dense, atol=0.03 * dense.max())

@@ -46,22 +46,27 @@ def fit_large(posterior: Posterior, *, anchor: int | None) -> tuple[PosteriorPoi
 
 def _variances(information: SparseInformation, players: int, anchor: int | None) -> Floats:
     rng, diagonal = np.random.default_rng(_SEED), information.diagonal()
-    squares = np.zeros(information.size)
+    squares, own = np.zeros(information.size), 0.0
     for _ in range(_SAMPLES):
         noise = information.noise(rng)
         sample = conjugate_gradients(information, noise, _SAMPLE)
         mean = sample - noise / diagonal
-        mean[:players] -= sample[:players].mean()
+        centre = sample[:players].mean()
+        mean[:players] -= centre if anchor is None else sample[anchor]
         squares += mean**2
+        own += 0.0 if anchor is None else (sample[anchor] - centre) ** 2
     variances = np.asarray(1 / diagonal + squares / _SAMPLES)
     if anchor is not None:
-        # The covariances with one player are exact: a column of the inverse.
+        # The anchor's own variance and covariances are exact, a column of the inverse; its sampled
+        # variance is a control variate with the coefficients of a normal distribution.
         unit = np.zeros(information.size)
         unit[:players] = -1 / players
         unit[anchor] += 1
         column = conjugate_gradients(information, unit, _STEP)[:players]
         column -= column.mean()
-        variances[:players] = np.maximum(variances[:players] + column[anchor] - 2 * column, 0.0)
+        exact = column[anchor]
+        variances[:players] += (column / exact - 1) ** 2 * (exact - own / _SAMPLES)
+        variances = np.maximum(variances, 1 / diagonal)
         variances[anchor] = 0.0
     return variances
 

@@ -11,10 +11,10 @@ from miai.errors import ConfigError, RecordError, StoreError, UnknownComponentEr
 from miai.pages.replay_frames import WORLDS
 from miai.pages.replay_page import replay_page
 from miai.record import GameRecord
-from miai.record_reader import read_record
 from miai_tournaments.store.database import damaged
 from miai_tournaments.store.export import write_whole
 from miai_tournaments.store.rows import GameRow
+from miai_tournaments.store.run_tables import stored_record
 from miai_tournaments.store.store import Store
 
 FOLDER = "replays"
@@ -49,11 +49,17 @@ def record_of(store: Store, game_id: str) -> GameRecord:
       ConfigError: no finished game has that identity.
       StoreError: the store cannot be read, or this is not a record.
     """
-    text = _record(store, game_id)
     try:
-        return read_record(text)
-    except RecordError as error:
-        raise damaged(store.path, f"table records, row '{game_id}': {error}") from error
+        return stored_record(store, game_id)
+    except StoreError:
+        finished = store.scores()
+        if game_id in finished:
+            raise
+        known = list(finished)[:_MOST_MATCHED]
+    raise ConfigError(
+        f"GAME_ID {game_id[:80]}: {store.folder} has no such finished game. "
+        + near_matches(game_id, known)
+    )
 
 
 def write_replays(
@@ -98,17 +104,3 @@ def present(rows: Sequence[GameRow], folder: Path) -> list[GameRow]:
         return []
     names = {path.stem for path in there.glob("*.html")}
     return [row for row in rows if row.status == "done" and row.game_id in names]
-
-
-def _record(store: Store, game_id: str) -> str:
-    try:
-        return store.record(game_id)
-    except StoreError:
-        finished = store.scores()
-        if game_id in finished:
-            raise
-        known = list(finished)[:_MOST_MATCHED]
-    raise ConfigError(
-        f"GAME_ID {game_id[:80]}: {store.folder} has no such finished game. "
-        + near_matches(game_id, known)
-    )

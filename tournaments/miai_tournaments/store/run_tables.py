@@ -152,7 +152,7 @@ class RunTables:
     def record(self, game_id: str) -> GameRecord:
         """Return the record of a finished game. Raises `StoreError`."""
         with Store.read(self._folder) as store:
-            return _record(store, game_id)
+            return stored_record(store, game_id)
 
     @cached_property
     def _games(self) -> Sequence[GameRow]:
@@ -163,7 +163,7 @@ class RunTables:
         done = [game.game_id for game in self._games if game.status == "done"]
         with Store.read(self._folder) as store:
             for game_id in done:
-                record = _record(store, game_id)
+                record = stored_record(store, game_id)
                 for move in record.moves:
                     player = record.players[move.actor].name if move.actor >= 0 else None
                     reported = move.statistics.items()
@@ -203,7 +203,8 @@ def _game(row: GameRow) -> Row:
     return {**_fields(row, _GAME), "opening": opening, **more}
 
 
-def _record(store: Store, game_id: str) -> GameRecord:
+def stored_record(store: Store, game_id: str) -> GameRecord:
+    """Return the record of a finished game. Raises `StoreError` if it is missing or none."""
     try:
         return read_record(store.record(game_id))
     except RecordError as error:
