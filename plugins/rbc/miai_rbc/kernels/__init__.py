@@ -22,8 +22,8 @@ GROUPS = {
     "opponent": Group(f"{_AGENTS}:load_opponent", 1, 2.4),
     "partition": Group(f"{_AGENTS}:load_partition", 1, 0.6),
     "views": Group("miai_rbc.agents.dark:load_views", 1, 1.0),
-    "compiled minimax": Group("miai_rbc.search.compiled:load_compiled", 1, 10.0),
-    "minimax": Group("miai_rbc.search.minimax:load_minimax", 1, 2.0),
+    "compiled minimax": Group("miai_rbc.search.compiled:load_compiled", 2, 25.0),
+    "minimax": Group("miai_rbc.search.minimax:load_minimax", 8, 10.5),
 }
 FAMILY = KernelFamily("miai-rbc", Path(__file__).parent, GROUPS)
 kernel, allocating = FAMILY.kernel, FAMILY.allocating
