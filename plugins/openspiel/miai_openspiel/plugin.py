@@ -20,9 +20,11 @@ def miai_register(registry: Registry) -> None:
             parameters=f"miai_openspiel.catalogue:{name}",
             summary=entry["title"],
         )
+        _add_renderer(registry, PREFIX + name)
         _add_agents(
             registry, PREFIX + name, bots=not entry["hides"], search=not entry["simultaneous"]
         )
+    _add_renderer(registry, "openspiel")
     _add_agents(registry, "openspiel", bots=True, search=True)  # whatever game its text names
     registry.add(
         "game",
@@ -31,6 +33,11 @@ def miai_register(registry: Registry) -> None:
         parameters="miai_openspiel.catalogue:AnyGameParameters",
         summary="Any game of OpenSpiel by its text, such as misere(game=tic_tac_toe())",
     )
+
+
+def _add_renderer(registry: Registry, game: str) -> None:
+    factory = "miai_openspiel.boards:SpielRenderer"
+    registry.add("renderer", game, factory, summary="Boards and cards, or text", game=game)
 
 
 def _add_agents(registry: Registry, game: str, *, bots: bool, search: bool) -> None:

@@ -1,0 +1,563 @@
+"""How games of OpenSpiel look: scenes made from the texts that OpenSpiel writes of positions.
+
+A game in `LOOKS` is drawn, with cells and cards to click. Any other game, and a text that a look
+does not understand, is shown as text without what is for debugging. All other actions are buttons
+in words. What a player of a game that hides information sees is made from what it observed.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, pairwise
+from typing import Any, Final
+
+import pyspiel
+
+from miai import PlayerView, State
+from miai.scenes import CHEQUERED, Cards, Grid, Piece, Scene, SceneRenderer
+from miai.squares import BLUE, INK, LIGHT, ORANGE, PAPER, VERMILLION
+from miai_openspiel.games import OpenSpielGame, OpenSpielState
+
+Blocks = list[Grid | Cards | str]
+Draw = Callable[[str, OpenSpielGame], Blocks]
+"""Returns a scene's blocks for a text. Raises `ValueError` or `LookupError` if it does not fit."""
+
+_DEBUGGING: Final = re.compile(
+    r"\x1b\[[\d;]*m|^(?:\w*State\(.*\)|Terminal\?.*|(?:Move number|Repeated move):.*"
+    r"|(?:History|Row actions|Col actions|Previous player|Extra turn):.*|[Cc]urrent [Pp]layer: .*"
+    r"|Normal form game .*?, (?=\w)|Terminal State:|\d+) *$",
+    re.M,
+)
+_PREFIX: Final = re.compile(r"^(?:Player: \d+ )?(?:Action: )?(?:\d+ - (?=[\dB]))?(?:p\d (?=tile))?")
+
+
+def clean(text: str) -> str:
+    """Return a text without codes of terminals, empty lines, and lines for debugging."""
+    lines = (line.rstrip() for line in _DEBUGGING.sub("", text).split("\n"))
+    fields = (re.sub(r"\]\s*\[", "\n", s)[1:-1] if re.match(r"\[\w+: ", s) else s for s in lines)
+    return "\n".join(line for line in fields if line.strip()) or "nothing to see yet"
+
+
+def _worded(name: str) -> str:
+    return _PREFIX.sub("", name)
+
+
+def _spoken(name: str) -> str:
+    return name.split(" ")[-1].lower()
+
+
+def _pairs(name: str) -> tuple[str, ...]:
+    """Return the cells that an action names: ``a7b6*``, ``B c3``, ``x(0,1)``, ``O To (2, 3)``."""
+    cells = re.findall(r"[a-z]\d+|\d+, ?\d+", name)
+    return tuple(cell.replace(" ", "") for cell in cells)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """How a game is drawn.
+
+    Attributes:
+      draw: see `Draw`.
+      path: the names to click for an action of a name; empty for a button.
+      word: the text of an action's button.
+      sides: what the players are called, in their order.
+    """
+
+    draw: Draw
+    path: Callable[[str], tuple[str, ...]] = _pairs
+    word: Callable[[str], str] = _worded
+    sides: Sequence[str] = ()
+
+
+# -- boards of cells -------------------------------------------------------------------------------
+
+_X, _O = Piece(colour=BLUE, shape="cross"), Piece(colour=VERMILLION, shape="ring")
+_MARKS: Final = {"x": _X, "o": _O}
+_BLACK, _WHITE = Piece(colour=INK), Piece(colour=LIGHT)
+_STONES: Final = {"X": _BLACK, "O": _WHITE}
+_DISCS: Final = {"x": Piece(colour=BLUE), "o": Piece(colour=ORANGE)}
+_GO: Final = "abcdefghjklmnopqrst"
+_FIGURES: Final = dict(zip("kqrbnp", "♚♛♜♝♞♟", strict=True))
+_CHESS: Final = {
+    letter: Piece(colour=INK, shape="sign", sign=f"{sign}\ufe0e")
+    for white, black in _FIGURES.items()
+    for letter, sign in ((white, black), (white.upper(), chr(ord(black) - 6)))
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Board:
+    """Draws the lines of a text that are rows of cells as a grid, the others below it.
+
+    Attributes:
+      row: the pattern of a row; group 1 has the cells.
+      pieces: by their letters; other letters are empty cells.
+      letters: of the columns; none if cells are named ``row,column``.
+      first: number of the first row, and of the first column without letters.
+      upward: whether rows are counted from below.
+      fallen: whether a column is chosen, not a cell.
+      before: changes the text first.
+      look, slope, grounds: see `Grid`.
+    """
+
+    row: str
+    pieces: Mapping[str, Piece]
+    letters: str = string.ascii_lowercase
+    first: int = 1
+    upward: bool = False
+    fallen: bool = False
+    before: Callable[[str], str] = str
+    look: Any = "squares"
+    slope: float = 0.0
+    grounds: Sequence[Sequence[str]] = ((LIGHT,),)
+
+    def __call__(self, text: str, game: OpenSpielGame) -> Blocks:
+        """Return the board and what else the text says."""
+        lines = clean(self.before(text)).split("\n")
+        matches = [re.fullmatch(self.row, line) for line in lines]
+        found = [match[1].replace(" ", "") for match in matches if match]
+        wide = len(found[0]) if found else 0
+        if not found or (not self.slope and {*map(len, found)} != {wide}):
+            raise ValueError("no board")
+        cells: list[list[str | None]] = []
+        for number, row in enumerate(found):
+            missing = max(0, number + 1 - wide) if self.slope < 0 else 0
+            cells.append([None] * missing + [c if c in self.pieces else "" for c in row])
+        height, width = len(cells), max(map(len, cells))
+        columns = [self.letters[c] if self.letters else str(c + self.first) for c in range(width)]
+        rows = [str(height - r if self.upward else r + self.first) for r in range(height)]
+        grid = Grid(
+            cells=cells,
+            pieces=self.pieces,
+            names=[[self._name(row, column) for column in columns] for row in rows],
+            look=self.look,
+            slope=self.slope,
+            grounds=self.grounds,
+            columns=columns,
+            rows=[] if self.fallen else rows,
+        )
+        letters = "".join(columns)
+        others = [line.strip() for line, match in zip(lines, matches, strict=True) if not match]
+        others = [x for x in others if not letters.startswith(x.replace(" ", "").lower())]
+        return [grid, "\n".join(others)] if others else [grid]
+
+    def _name(self, row: str, column: str) -> str:
+        if self.fallen:
+            return column
+        return column + row if self.letters else f"{row},{column}"
+
+
+def _fen(text: str) -> str:
+    """Return the rows of a FEN as lines."""
+    return re.sub(r"\d", lambda digit: "." * int(digit[0]), text.split(" ")[0]).replace("/", "\n")
+
+
+def _local(name: str) -> tuple[str, ...]:
+    """Return the cell of ultimate tic-tac-toe: ``Local board 3: x(0,1)``."""
+    board, *cell = map(int, re.findall(r"\d+", name))
+    return (f"{board // 3 * 3 + cell[0]},{board % 3 * 3 + cell[1]}",) if cell else ()
+
+
+_THREE: Final = Board(row=r"(?:P\d )?([.xo]+)", pieces=_MARKS, letters="", first=0)
+_HEXAGONS: Final = Board(row=r" *((?:[.xo] ?)+)", pieces=_DISCS, look="hexagons", slope=0.5)
+_CROSSINGS: Final = Board(
+    row=r" *\d+ ([XO+]+)", pieces=_STONES, look="points", upward=True, letters=_GO
+)
+_SQUARES: Final = Board(row=r"[1-9]([.wb]+)", pieces={}, upward=True, grounds=CHEQUERED)
+_TILE: Final = ((LIGHT,) * 3 + ("#e3e7e5",) * 3,) * 3
+_NINE: Final = (*_TILE, *(row[::-1] for row in _TILE))
+
+# -- boards with lines and points ------------------------------------------------------------------
+
+_EDGES: Final = str.maketrans("┌┬┐├┼┤└┴┘─│", "+" * 9 + "-|")
+_LINE: Final = Piece(colour=INK, shape="block")
+_BARS: Final = dict.fromkeys("+-|", _LINE)
+_PALE: Final = "#e3e7e5"
+
+
+def _lattice(
+    lines: Sequence[str], name: Callable[[int, int], str], sizes: tuple[float, float], **more: Any
+) -> Grid:
+    """Return a grid whose rows and columns alternate between two sizes."""
+    height, width = len(lines), len(lines[0])
+    if {*map(len, lines)} != {width}:
+        raise ValueError("no board")
+    return Grid(
+        cells=[["" if letter == "." else letter for letter in line] for line in lines],
+        names=[[name(row, column) for column in range(width)] for row in range(height)],
+        widths=[sizes[column % 2] for column in range(width)],
+        heights=[sizes[row % 2] for row in range(height)],
+        **more,
+    )
+
+
+def _dots(text: str, game: OpenSpielGame) -> Blocks:
+    """Draw dots, lines and boxes, which are cells of their own."""
+    lines = [line.translate(_EDGES)[::2] for line in text.split("\n") if line]
+    owners = {"1": Piece(colour=BLUE, sign="1"), "2": Piece(colour=ORANGE, sign="2")}
+    grounds = ((INK, _PALE), (_PALE, LIGHT))
+
+    def name(row: int, column: int) -> str:
+        return f"{'vh'[column % 2]},{row // 2},{column // 2}" if (row + column) % 2 else ""
+
+    return [_lattice(lines, name, (0.28, 1.0), pieces=_BARS | owners, grounds=grounds)]
+
+
+def _quoridor(text: str, game: OpenSpielGame) -> Blocks:
+    """Draw cells and the gaps between them, where walls stand."""
+    size, walls = re.findall(r"size: (\d+), walls: (.*)", text)[0]
+    tracks = 2 * int(size) - 1
+    lines = [line[3::2][:tracks] for line in text.split("\n")[2 : 2 + tracks]]
+    pawns = {"0": _WHITE, "@": _BLACK, "#": Piece(colour=BLUE), "%": Piece(colour=ORANGE)}
+    letters = [string.ascii_lowercase[place // 2] for place in range(tracks)]
+
+    def name(row: int, column: int) -> str:
+        kind = (("", "v"), ("h", "-"))[row % 2][column % 2]
+        return "" if kind == "-" else f"{letters[column]}{row // 2 + 1}{kind}"
+
+    grid = _lattice(
+        lines,
+        name,
+        (1.0, 0.35),
+        pieces=_BARS | pawns,
+        grounds=((LIGHT, _PALE), (_PALE, _PALE)),
+        columns=[letter if not place % 2 else "" for place, letter in enumerate(letters)],
+        rows=[str(row // 2 + 1) if not row % 2 else "" for row in range(tracks)],
+    )
+    return [grid, f"walls left: {walls}"]
+
+
+def _mancala(text: str, game: OpenSpielGame) -> Blocks:
+    """Draw pits by their numbers of seeds, with the stores at the ends."""
+    upper, (left, right), lower = (re.findall(r"\d+", line) for line in text.split("\n")[:3])
+    cells = [[None, *upper, None], [left, *[None] * 6, right], [None, *lower, None]]
+    names = [["", *map(str, range(13, 7, -1)), ""], [""] * 8, ["", *map(str, range(1, 7)), ""]]
+    return [Grid(cells=cells, names=names)]
+
+
+def _backgammon(text: str, game: OpenSpielGame) -> Blocks:
+    """Draw points with their checkers, the bar, and what was borne off.
+
+    Points are numbered as the player on turn counts them.
+    """
+    lines = [line.replace("|", "") for line in text.split("\n")]
+    facts = dict(re.findall(r"^([^:\n]+): ?(.*)$", text, re.M))
+    off = {side.lower(): int(count) for side, count in re.findall(r"([XO]): (\d+)", text)}
+
+    def stacks(rows: Sequence[str], side: str) -> list[str]:
+        """Return what is in a half of the board: columns may begin with the number of checkers."""
+        columns = ["".join(column).rstrip(".") for column in zip(*rows, strict=True)]
+        found = [re.findall(r"(\d*)([xo]?)", column)[0] for column in columns]
+        sizes = zip(columns, found, strict=True)
+        points = [letter * int(count or len(column)) for column, (count, letter) in sizes]
+        return [*points[:6], side * facts["Bar"].count(side), *points[6:], side * off[side]]
+
+    upper, lower = stacks(lines[1:6], "o"), stacks(lines[11:6:-1], "x")
+    above, below = [*map(str, range(12, 0, -1))], [*map(str, range(13, 25))]
+    if facts["Turn"] == "o":
+        above, below = below, above
+    above, below = ([*p[:6], "Bar", *p[6:], "Off"] for p in (above, below))
+    cells = [above, upper, [None] * 14, lower, below]
+    names = [above, above, below, below, below]
+    grid = Grid(
+        cells=cells,
+        pieces={"x": _WHITE, "o": Piece(colour=BLUE)},
+        names=names,
+        heights=[0.6, 5, 0.6, 5, 0.6],
+        grounds=((PAPER,), ("#f3e3c3", "#d9b98c"), (PAPER,), ("#d9b98c", "#f3e3c3"), (PAPER,)),
+    )
+    return [grid, Cards(faces=facts["Dice"].strip(), title="dice", dice=True)]
+
+
+def _journey(name: str) -> tuple[str, ...]:
+    """Return the points to click for two moves of checkers: from, to, from, to."""
+    path: list[str] = []
+    for move in name.partition(" - ")[2].replace("*", "").split():
+        steps, _, times = move.partition("(")
+        points = steps.split("/")
+        for start, end in pairwise(points):
+            path += [start, end] * int(times.rstrip(")") or 1)
+    return tuple(path)
+
+
+# -- cards and dice --------------------------------------------------------------------------------
+
+
+def _rank(number: int, ranks: int) -> str:
+    return "JQKA"[number] if ranks <= 4 else str(number + 1)
+
+
+def _kuhn(text: str, game: OpenSpielGame) -> Blocks:
+    """Draw a player's card; the text is its number and the letters of the bets."""
+    number, bets = re.findall(r"^(\d*)([pb]*)$", text)[0]
+    ranks = game.info.num_players + 1
+    said = ", ".join({"p": "pass", "b": "bet"}[bet] for bet in bets)
+    cards = Cards(faces=[_rank(int(number), ranks) if number else "?"], title="your card")
+    return [cards, f"bets: {said or 'none'}\npot: {ranks - 1 + bets.count('b')}"]
+
+
+def _leduc(text: str, game: OpenSpielGame) -> Blocks:
+    """Draw a player's card and the public one."""
+    facts = dict(re.findall(r"\[(\w+):? ?([^\]]*)\]", text))
+    ranks = game.info.num_players + 1
+    iso = bool(game.inner.get_parameters().get("suit_isomorphism"))
+
+    def face(key: str) -> str:
+        number = int(facts.get(key, -1))
+        if number < 0:
+            return "?"
+        return _rank(number, ranks) if iso else _rank(number // 2, ranks) + "sh"[number % 2]
+
+    words = {"0": "fold", "1": "call", "2": "raise"}
+    rounds = [
+        f"round {n}: {', '.join(words[bet] for bet in facts[f'Round{n}'].split())}" for n in (1, 2)
+    ]
+    own = Cards(faces=[face("Private")], title="your card")
+    table = Cards(faces=[face("Public")], title="on the table")
+    return [own, table, "\n".join([f"pot: {facts['Pot']}, money: {facts['Money']}", *rounds])]
+
+
+def _liars_dice(text: str, game: OpenSpielGame) -> Blocks:
+    """Draw a player's dice and write the bids."""
+    dice, bids, liar = re.findall(r"^(\d*)((?: \d+-\d+)*)( Liar)?$", text)[0]
+    said = [*map(_bid, bids.split()), *(["liar!"] if liar else [])]
+    cards = Cards(faces=dice, title="your dice", dice=True)
+    return [cards, "\n".join(["bids:", *said]) if said else "no bids yet"]
+
+
+def _bid(name: str) -> str:
+    count, _, face = name.partition("-")
+    return f"bid {count} \u00d7 {face}" if face else "liar!"
+
+
+def _gin(text: str, game: OpenSpielGame) -> Blocks:
+    """Draw a hand, the upcard, the stock and the discards."""
+    facts = dict(re.findall(r"(Phase|Upcard|Stock size|Discard pile|Knock card): *(\w*)", text))
+    blocks: Blocks = [f"{facts['Phase']}, knock at {facts['Knock card']}"]
+    for deadwood, hand in re.findall(r"Deadwood=(\d+)(.*?)\+-+\+\n\n", text + "\n\n", re.S):
+        cards = _cards_in(hand.partition("+")[2])
+        blocks.append(Cards(faces=cards, names=cards, title=f"your hand, deadwood {deadwood}"))
+    upcard = [] if facts["Upcard"] == "XX" else [facts["Upcard"]]
+    blocks.append(Cards(faces=upcard, names=["upcard"], title="upcard"))
+    blocks.append(Cards(faces="?", names=["stock"], title=f"stock of {facts['Stock size']}"))
+    blocks.append(Cards(faces=_cards_in(facts["Discard pile"]), title="discards"))
+    laid = re.findall(r"(?:Layed melds|Layoffs): .*", text)
+    return [*blocks, "\n".join(laid)] if laid else blocks
+
+
+def _cards_in(text: str) -> list[str]:
+    return re.findall(r"[2-9TJQKA][shdc]", text)
+
+
+def _hearts(text: str, game: OpenSpielGame) -> Blocks:
+    """Draw a hand and the trick on the table, and write the tricks and points."""
+    hand = r"^([SHDC]) (none|[2-9TJQKA]+)$"
+    suits = dict(re.findall(hand, text, re.M))
+    cards = [rank + suit for suit in "SHDC" for rank in suits[suit].replace("none", "")]
+    blocks: Blocks = [Cards(faces=cards, names=cards, title="your hand")]
+    tricks = re.search(r"^N  E  S  W.*\n((?:.*[2-9TJQKA][SHDC].*\n)+)", text, re.M)
+    if tricks:
+        last = tricks[1].rstrip("\n").split("\n")[-1]
+        played = [(m[0], "NESW"[m.start() // 3 % 4]) for m in re.finditer(r"\w\w", last)]
+        seats = " ".join(seat for _, seat in played)
+        blocks.append(Cards(faces=[card for card, _ in played], title=f"trick: {seats}"))
+    return [*blocks, clean(re.sub(hand + "|^Hand: ", "", text, flags=re.M))]
+
+
+def _blackjack(text: str, game: OpenSpielGame) -> Blocks:
+    """Draw the player's cards and the dealer's; 0 and 1 between them are hits and the stand."""
+    if "Dealer:" in text:  # the whole truth
+        own, dealer = (
+            [card[1] + card[0] for card in re.findall(r"[SHDC][2-9TJQKA]", line)]
+            for line in re.findall(r"Cards:(.*)", text)
+        )
+    else:
+        numbers = [*map(int, text.split())]
+        own, dealer = [*map(_face, numbers[:2])], ["?", *map(_face, numbers[2:3])]
+        later, stood = iter(numbers[3:]), False
+        for number in later:
+            if stood:
+                dealer.append(_face(number))
+            elif number == 1:
+                stood = True
+            else:
+                own += map(_face, islice(later, 1))
+    return [Cards(faces=own, title="your cards"), Cards(faces=dealer, title="dealer")]
+
+
+def _face(number: int) -> str:
+    return "A23456789TJQK"[number % 13] + "cdhs"[number // 13]
+
+
+def _card(name: str) -> tuple[str, ...]:
+    """Return the card to click: one of the hand, or what is drawn."""
+    name = _worded(name)
+    one = re.fullmatch(r"\w{2}|Draw (\w+)", name)
+    return (one[1] or name,) if one else ()
+
+
+# -- all games -------------------------------------------------------------------------------------
+
+_XO: Final = ("x (blue)", "o (orange)")
+_TOUCHED: Final = replace(_SQUARES, row=r"[1-9]([.xo]+)", pieces=_DISCS)
+_TIC: Final = Look(draw=_THREE, sides=("x", "o"))
+_DARK: Final = Look(draw=replace(_HEXAGONS, row=r"(?:P\d )?([.xo]+)"))
+_HAVANNAH: Final = replace(
+    _HEXAGONS,
+    row=r" *\d+ ((?:[.O@] *)+)[a-z]?",
+    pieces={"O": _WHITE, "@": _BLACK},
+    slope=-0.5,
+    before=lambda text: re.sub(r"[\[\]]", " ", text),
+)
+_DRAUGHTS: Final = {
+    "o": _WHITE,
+    "+": _BLACK,
+    "8": Piece(colour=LIGHT, sign="K"),
+    "*": Piece(colour=INK, sign="K"),
+}
+
+LOOKS: Final[Mapping[str, Look]] = {
+    "amazons": Look(
+        draw=Board(row=r"([.XO#]+)", pieces={**_STONES, "#": _LINE}, letters="", grounds=CHEQUERED),
+        sides=("X (black)", "O (white)"),
+    ),
+    "backgammon": Look(draw=_backgammon, path=_journey, sides=("x (white)", "o (blue)")),
+    "blackjack": Look(draw=_blackjack),
+    "breakthrough": Look(
+        draw=replace(_SQUARES, pieces={"w": _WHITE, "b": _BLACK}), sides=("Black", "White")
+    ),
+    "checkers": Look(
+        draw=replace(_SQUARES, row=r"[1-9]([.o+8*]+)", pieces=_DRAUGHTS),
+        sides=("o (white)", "+ (black)"),
+    ),
+    "chess": Look(
+        draw=replace(_SQUARES, row=r"([.kqrbnpKQRBNP]{8})", pieces=_CHESS, before=_fen),
+        sides=("Black", "White"),
+    ),
+    "clobber": Look(draw=_TOUCHED, sides=_XO),
+    "connect_four": Look(
+        draw=Board(row=r"([.xo]+)", pieces=_DISCS, letters="", first=0, fallen=True),
+        path=lambda name: (name[1:],),
+        word=lambda name: f"column {name[1:]}",
+        sides=_XO,
+    ),
+    "dark_hex": _DARK,
+    "dark_hex_ir": _DARK,
+    "dots_and_boxes": Look(
+        draw=_dots, path=lambda name: (name[3:-1],), sides=("1 (blue)", "2 (orange)")
+    ),
+    "gin_rummy": Look(draw=_gin, path=_card),
+    "go": Look(draw=_CROSSINGS, word=_spoken, sides=("Black", "White")),
+    "havannah": Look(draw=_HAVANNAH, sides=("O (white)", "@ (black)")),
+    "hearts": Look(draw=_hearts, path=_card),
+    "hex": Look(draw=_HEXAGONS, sides=_XO),
+    "kuhn_poker": Look(draw=_kuhn),
+    "latent_ttt": _TIC,
+    "leduc_poker": Look(draw=_leduc),
+    "liars_dice": Look(draw=_liars_dice, word=_bid),
+    "lines_of_action": Look(draw=_TOUCHED, sides=_XO),
+    "mancala": Look(
+        draw=_mancala, path=lambda name: (name,), sides=("the lower row", "the upper row")
+    ),
+    "mnk": _TIC,
+    "othello": Look(
+        draw=Board(row=r"\d ((?:[-xo] )+)\d", pieces={"x": _BLACK, "o": _WHITE}),
+    ),
+    "phantom_go": Look(draw=_CROSSINGS, word=_spoken),
+    "phantom_ttt": _TIC,
+    "phantom_ttt_ir": _TIC,
+    "python_tic_tac_toe": _TIC,
+    "quoridor": Look(
+        draw=_quoridor,
+        path=lambda name: (name,),
+        sides=("0 (white)", "@ (black)", "# (blue)", "% (orange)"),
+    ),
+    "tic_tac_toe": _TIC,
+    "ultimate_tic_tac_toe": Look(
+        draw=replace(_THREE, row=r"((?:[.xo]{3} ?){3})", grounds=_NINE),
+        path=_local,
+        sides=("x", "o"),
+    ),
+}
+"""The games that are drawn, by OpenSpiel's short names."""
+
+_TEXT: Final = Look(draw=lambda text, _: [clean(text)], path=lambda _: ())
+
+
+class SpielRenderer(SceneRenderer):
+    """Shows a game of OpenSpiel by its look, or as text."""
+
+    game: OpenSpielGame
+
+    @property
+    def look(self) -> Look:
+        """The game's look."""
+        return LOOKS.get(self.game.short_name, _TEXT)
+
+    def blocks(self, text: str) -> Blocks:
+        """Return the blocks for a text of OpenSpiel; lines of text if it does not fit the look."""
+        try:
+            return self.look.draw(text, self.game)
+        except (ValueError, LookupError):
+            return [clean(text)]
+
+    def whole(self, state: State) -> Scene:
+        """Return the whole position; of cards, what each player knows."""
+        assert isinstance(state, OpenSpielState)
+        inner, game = state.inner, self.game
+        blocks = self.blocks(str(inner))
+        if game.info.perfect_information:
+            return Scene(blocks=[*self._marked(blocks, inner), *self._turn(inner)])
+        if self.look is _TEXT or not isinstance(blocks[0], str):
+            return Scene(blocks=blocks)
+        blocks = []
+        for player, name in enumerate(game.info.player_names):
+            blocks += [f"what {name} knows:", *self.blocks(game.text_for(inner, player))]
+        return Scene(blocks=blocks)
+
+    def seen(self, view: PlayerView) -> Scene:
+        """Return what the player knows, and how it chooses its actions."""
+        game, look = self.game, self.look
+        if game.info.perfect_information:
+            state = view.state
+            assert isinstance(state, OpenSpielState)
+            scene = self.whole(state)
+            names = {action: state.action_to_string(action) for action in view.legal_actions}
+        else:
+            texts = [seen.data for seen in view.observations if isinstance(seen.data, str)]
+            scene = Scene(blocks=self.blocks(texts[-1] if texts else ""))
+            names = {action: game.action_text(action) for action in view.legal_actions}
+        words: dict[int, str] = {}
+        for action, name in names.items():
+            word = f"action {name}" if name.isdecimal() else look.word(name)
+            words[action] = f"{word} (other order)" if word in words.values() else word
+        actions = {action: look.path(name) for action, name in self._places(view, names).items()}
+        return replace(scene, actions=actions, labels=words)
+
+    def _places(self, view: PlayerView, names: dict[int, str]) -> dict[int, str]:
+        """Return texts that name the cells of actions; chess has others, such as Nf3."""
+        state = view.state if self.game.short_name == "chess" else None
+        if not isinstance(state, OpenSpielState):
+            return names
+        board = state.inner.board()
+        return {action: pyspiel.chess.action_to_move(action, board).to_lan() for action in names}
+
+    def _turn(self, inner: Any) -> Blocks:
+        player, sides = inner.current_player(), self.look.sides
+        return [f"{sides[player]} to move"] if 0 <= player < len(sides) else []
+
+    def _marked(self, blocks: Blocks, inner: Any) -> Blocks:
+        """Return the blocks with the cells marked that the last action of a player changed."""
+        history = inner.full_history()
+        last = max((n for n, entry in enumerate(history) if entry.player >= 0), default=-1)
+        if last < 0 or not isinstance(blocks[0], Grid):
+            return blocks
+        before = self.game.inner.new_initial_state()
+        for entry in history[:last]:
+            before.apply_action(entry.action)
+        earlier = self.blocks(str(before))[0]
+        assert isinstance(earlier, Grid)
+        return [replace(blocks[0], marks=blocks[0].changes(earlier)), *blocks[1:]]
