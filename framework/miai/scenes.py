@@ -26,7 +26,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, cycle, islice
 from typing import Final, Literal
 
 from markupsafe import Markup
@@ -123,7 +123,7 @@ class Grid(_Block):
       look: squares, hexagons that stand on a corner, or crossings of lines.
       slope: how far each row lies to the right of the one above, in cells; half a cell for
         hexagons.
-      widths, heights: of columns and rows, in cells; all 1 by default.
+      widths, heights: of columns and rows, in cells; a pattern that repeats.
       grounds: colours of squares and hexagons, a pattern that repeats; see `CHEQUERED`.
       columns, rows: coordinates to write at the border.
       marks: (row, column) of cells to highlight, such as those of the last move.
@@ -134,8 +134,8 @@ class Grid(_Block):
     names: Sequence[Sequence[str]] = ()
     look: Literal["squares", "hexagons", "points"] = "squares"
     slope: float = 0.0
-    widths: Sequence[float] = ()
-    heights: Sequence[float] = ()
+    widths: Sequence[float] = (1.0,)
+    heights: Sequence[float] = (1.0,)
     grounds: Sequence[Sequence[str]] = ((LIGHT,),)
     columns: Sequence[str] = ()
     rows: Sequence[str] = ()
@@ -188,11 +188,10 @@ class Grid(_Block):
     @cached_property
     def _tracks(self) -> tuple[list[float], list[float], float, float]:
         """Where columns and rows begin, in cells; the side of a cell; where the grid begins."""
-        widths = self.widths or [1.0] * max(map(len, self.cells))
-        heights = self.heights or [1.0] * len(self.cells)
         pitch = 0.75 * 2 / math.sqrt(3) if self.look == "hexagons" else 1.0
-        columns = [*accumulate(widths, initial=0.0)]
-        rows = [*accumulate((height * pitch for height in heights), initial=0.0)]
+        across = islice(cycle(self.widths), max(map(len, self.cells)))
+        down = (height * pitch for height in islice(cycle(self.heights), len(self.cells)))
+        columns, rows = [*accumulate(across, initial=0.0)], [*accumulate(down, initial=0.0)]
         lefts = [columns[c] + self.slope * r for (r, c), _ in self._existing()]
         rights = [columns[c + 1] + self.slope * r for (r, c), _ in self._existing()]
         side = (WIDTH - 2 * self._margin) / (max(rights) - min(lefts))
@@ -258,6 +257,11 @@ class Grid(_Block):
                 size = min(0.5 * height, 0.6 * width, 1.5 * width / len(content))
                 yield label(content, x + width / 2, y + height / 2, size)
 
+    def sample(self) -> str:
+        """Return the first cell as a small ``svg`` element, for a legend."""
+        box = " ".join(map(number, self.box((0, 0), 0)))
+        return str(tag("svg", self.ground(0), *self.parts(0), viewBox=box))
+
     def _stack(self, content: str, box: Box, *, down: bool) -> Iterator[Markup]:
         """Yield pieces on each other, from the border towards the middle, and their number."""
         x, y, width, height = box
@@ -280,14 +284,12 @@ class Grid(_Block):
 
     def _lines(self, top: float) -> str:
         """Return the path of lines through the middles of cells."""
-        path = ""
         x, y, side, _ = self.box((0, 0), top)
-        across, down = len(self.cells[0]) - 1, len(self.cells) - 1
-        for row in range(down + 1):
-            path += f"M{number(x + side / 2)} {number(y + side * (row + 0.5))}h{across * side}"
-        for column in range(across + 1):
-            path += f"M{number(x + side * (column + 0.5))} {number(y + side / 2)}v{down * side}"
-        return path
+        down, across = len(self.cells) - 1, len(self.cells[0]) - 1
+        x, y = x + side / 2, y + side / 2
+        rows = (f"M{number(x)} {number(y + side * r)}h{across * side}" for r in range(down + 1))
+        columns = (f"M{number(x + side * c)} {number(y)}v{down * side}" for c in range(across + 1))
+        return "".join((*rows, *columns))
 
     def regions(self, top: float) -> dict[str, Box]:
         """Return the box of each name."""

@@ -12,8 +12,9 @@ from miai import BeliefState, Game, Parameters, PlayerView, State
 from miai.information import world_weights
 from miai.markup import Attribute, tag
 from miai.render import Clicks, Region, styled_board
-from miai.squares import BLUE, FOG, GREEN, INK, ORANGE, PAPER, VERMILLION, SquareBoard
-from miai_classics.kuhn_poker import CARDS, betting_text
+from miai.scenes import Cards, Scene, SceneRenderer
+from miai.squares import BLUE, FOG, INK, ORANGE, PAPER, VERMILLION, SquareBoard
+from miai_classics.kuhn_poker import betting_text
 from miai_classics.pig import ACTIONS, ROLL, Pig, PigState
 from miai_classics.tic_tac_toe import CELLS, FULL, LINES, NAMES, board_text, cell_name
 
@@ -220,55 +221,23 @@ def _out_of_sight(known: _Phantom, view: PlayerView) -> str:
 
 # -- Kuhn poker ------------------------------------------------------------------------------------
 
-_BACK_ID: Final = "kuhn_poker-back"
-_CARD_WIDTH, _CARD_HEIGHT = 92, 128
-_NAMES_OF_CARDS: Final = {"J": "Jack", "Q": "Queen", "K": "King"}
 
-
-class KuhnRenderer:
+class KuhnRenderer(SceneRenderer):
     """Shows the player's card, the betting and the pot."""
 
-    def __init__(self, game: Game, parameters: Parameters) -> None:
-        self._players = game.info.player_names
-
-    def render(self, view: PlayerView) -> str:
-        """Return the card and the betting in two lines; one before the deal."""
+    def seen(self, view: PlayerView) -> Scene:
+        """Return the player's card and the betting; a line before the deal."""
         card, bets = _hand(view)
         if not card:
-            return "the cards are not dealt yet"
-        return f"your card: {card}\n{betting_text(bets)}"
+            return Scene(blocks=["the cards are not dealt yet"])
+        return Scene(blocks=[Cards(faces=card, title="your card"), betting_text(bets)])
 
-    def svg_definitions(self) -> str:
-        """Return the back of a card."""
-        lines = "".join(f"M{8 + 12 * step} 8v{_CARD_HEIGHT - 16}" for step in range(1, 7))
-        lines += "".join(f"M8 {8 + 12 * step}h{_CARD_WIDTH - 16}" for step in range(1, 10))
-        inside = {"width": _CARD_WIDTH - 16, "height": _CARD_HEIGHT - 16}
-        return tag(
-            "g",
-            _blank(0, 0, "#ffffff"),
-            tag("rect", x=8, y=8, **inside, rx=4, fill=BLUE),
-            tag("path", d=lines, stroke="#ffffff", opacity=0.35),
-            id=_BACK_ID,
-        )
-
-    def svg(self, view: PlayerView) -> str:
-        """Return the table with the player's card, the other one face down."""
-        card, bets = _hand(view)
-        cards = [""] * 2
-        cards[view.player] = card
-        you = [
-            f"{name} (you)" if p == view.player else name for p, name in enumerate(self._players)
-        ]
-        return _table(cards, bets, you)
-
-    def svg_state(self, state: State) -> str:
-        """Return the table with both cards face up."""
+    def whole(self, state: State) -> Scene:
+        """Return both cards and the betting."""
         key = str(state.key())  # both cards, then the betting
-        return _table([key[:1], key[1:2]], key[2:], self._players)
-
-    def clicks(self, view: PlayerView) -> Clicks:
-        """Return no regions: pass and bet are buttons."""
-        return Clicks()
+        hands = zip(self.game.info.player_names, key[:2], strict=False)
+        cards = [Cards(faces=card, title=name) for name, card in hands]
+        return Scene(blocks=[*cards, betting_text(key[2:])])
 
 
 def _hand(view: PlayerView) -> tuple[str, str]:
@@ -280,50 +249,6 @@ def _hand(view: PlayerView) -> tuple[str, str]:
         if observation.action is not None:
             bets += "pb"[observation.action]
     return card, bets
-
-
-def _table(cards: Sequence[str], bets: str, players: Sequence[str]) -> str:
-    """Return both cards with what each player did below it, and the pot between them."""
-    parts = [tag("rect", width=360, height=252, rx=6, fill=PAPER)]
-    parts.append(tag("rect", x=8, y=8, width=344, height=236, rx=90, fill="#d7e6dc"))
-    for player, (name, x) in enumerate(zip(players, (48, 220), strict=True)):
-        said = ["pass" if bet == "p" else "bet" for bet in bets[player::2]]
-        back = tag("use", href=f"#{_BACK_ID}", x=x, y=44)
-        parts += [
-            _card(cards[player], x, 44) if cards[player] else back,
-            _label(name, x + _CARD_WIDTH / 2, 34, 14, weight="bold"),
-            _label(" · ".join(said) or "-", x + _CARD_WIDTH / 2, 198, 16),
-        ]
-    chips = 2 + bets.count("b")
-    for chip in range(chips):
-        place = {"cx": 180, "cy": 132 - 11 * chip, "rx": 22, "ry": 9}
-        parts.append(tag("ellipse", **place, fill=(ORANGE, GREEN)[chip % 2], stroke=INK))
-    parts.append(_label(f"pot: {chips}", 180, 226, 16, weight="bold"))
-    return str(tag("svg", *parts, viewBox="0 0 360 252", role="img"))
-
-
-def _card(card: str, x: float, y: float) -> Markup:
-    face = VERMILLION if card == "Q" else INK
-    middle, below = x + _CARD_WIDTH / 2, y + _CARD_HEIGHT
-    return tag(
-        "g",
-        tag("title", _NAMES_OF_CARDS.get(card, card)),
-        _blank(x, y, "#ffffff"),
-        _label(card, middle, y + 84, 58, fill=face, weight="bold"),
-        _label(card, x + 14, y + 22, 16, fill=face),
-        _label(card, x + _CARD_WIDTH - 14, below - 10, 16, fill=face),
-        *(
-            tag(
-                "circle", cx=middle + 12 * (pip - CARDS.index(card) / 2), cy=y + 108, r=3, fill=face
-            )
-            for pip in range(CARDS.index(card) + 1)
-        ),
-    )
-
-
-def _blank(x: float, y: float, fill: str) -> Markup:
-    place = {"x": x, "y": y, "width": _CARD_WIDTH, "height": _CARD_HEIGHT}
-    return tag("rect", **place, rx=8, fill=fill, stroke=INK)
 
 
 def _label(

@@ -55,21 +55,21 @@ def _pairs(name: str) -> tuple[str, ...]:
     return tuple(cell.replace(" ", "") for cell in cells)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Look:
     """How a game is drawn.
 
     Attributes:
       draw: see `Draw`.
+      sides: what the players are called, in their order.
       path: the names to click for an action of a name; empty for a button.
       word: the text of an action's button.
-      sides: what the players are called, in their order.
     """
 
     draw: Draw
+    sides: Sequence[str] = ()
     path: Callable[[str], tuple[str, ...]] = _pairs
     word: Callable[[str], str] = _worded
-    sides: Sequence[str] = ()
 
 
 # -- boards of cells -------------------------------------------------------------------------------
@@ -77,7 +77,6 @@ class Look:
 _X, _O = Piece(colour=BLUE, shape="cross"), Piece(colour=VERMILLION, shape="ring")
 _MARKS: Final = {"x": _X, "o": _O}
 _BLACK, _WHITE = Piece(colour=INK), Piece(colour=LIGHT)
-_STONES: Final = {"X": _BLACK, "O": _WHITE}
 _DISCS: Final = {"x": Piece(colour=BLUE), "o": Piece(colour=ORANGE)}
 _GO: Final = "abcdefghjklmnopqrst"
 _FIGURES: Final = dict(zip("kqrbnp", "♚♛♜♝♞♟", strict=True))
@@ -94,60 +93,49 @@ class Board:
 
     Attributes:
       row: the pattern of a row; group 1 has the cells.
-      pieces: by their letters; other letters are empty cells.
+      look: the grid without cells; letters that are not pieces are empty cells.
       letters: of the columns; none if cells are named ``row,column``.
       first: number of the first row, and of the first column without letters.
       upward: whether rows are counted from below.
       fallen: whether a column is chosen, not a cell.
       before: changes the text first.
-      look, slope, grounds: see `Grid`.
     """
 
     row: str
-    pieces: Mapping[str, Piece]
+    look: Grid
     letters: str = string.ascii_lowercase
     first: int = 1
     upward: bool = False
     fallen: bool = False
     before: Callable[[str], str] = str
-    look: Any = "squares"
-    slope: float = 0.0
-    grounds: Sequence[Sequence[str]] = ((LIGHT,),)
 
     def __call__(self, text: str, game: OpenSpielGame) -> Blocks:
         """Return the board and what else the text says."""
-        lines = clean(self.before(text)).split("\n")
+        lines, look = clean(self.before(text)).split("\n"), self.look
         matches = [re.fullmatch(self.row, line) for line in lines]
         found = [match[1].replace(" ", "") for match in matches if match]
         wide = len(found[0]) if found else 0
-        if not found or (not self.slope and {*map(len, found)} != {wide}):
+        if not found or (not look.slope and {*map(len, found)} != {wide}):
             raise ValueError("no board")
         cells: list[list[str | None]] = []
         for number, row in enumerate(found):
-            missing = max(0, number + 1 - wide) if self.slope < 0 else 0
-            cells.append([None] * missing + [c if c in self.pieces else "" for c in row])
+            missing = max(0, number + 1 - wide) if look.slope < 0 else 0
+            cells.append([None] * missing + [c if c in look.pieces else "" for c in row])
         height, width = len(cells), max(map(len, cells))
         columns = [self.letters[c] if self.letters else str(c + self.first) for c in range(width)]
         rows = [str(height - r if self.upward else r + self.first) for r in range(height)]
-        grid = Grid(
-            cells=cells,
-            pieces=self.pieces,
-            names=[[self._name(row, column) for column in columns] for row in rows],
-            look=self.look,
-            slope=self.slope,
-            grounds=self.grounds,
-            columns=columns,
-            rows=[] if self.fallen else rows,
-        )
+        written = "{1}" if self.fallen else "{1}{0}" if self.letters else "{0},{1}"
+        names = [[written.format(row, column) for column in columns] for row in rows]
+        rows = [] if self.fallen else rows
+        grid = replace(look, cells=cells, names=names, columns=columns, rows=rows)
         letters = "".join(columns)
         others = [line.strip() for line, match in zip(lines, matches, strict=True) if not match]
         others = [x for x in others if not letters.startswith(x.replace(" ", "").lower())]
         return [grid, "\n".join(others)] if others else [grid]
 
-    def _name(self, row: str, column: str) -> str:
-        if self.fallen:
-            return column
-        return column + row if self.letters else f"{row},{column}"
+
+def _pieces(pieces: Mapping[str, Piece], **more: Any) -> Grid:
+    return Grid(cells=(), pieces=pieces, **more)
 
 
 def _fen(text: str) -> str:
@@ -161,73 +149,66 @@ def _local(name: str) -> tuple[str, ...]:
     return (f"{board // 3 * 3 + cell[0]},{board % 3 * 3 + cell[1]}",) if cell else ()
 
 
-_THREE: Final = Board(row=r"(?:P\d )?([.xo]+)", pieces=_MARKS, letters="", first=0)
-_HEXAGONS: Final = Board(row=r" *((?:[.xo] ?)+)", pieces=_DISCS, look="hexagons", slope=0.5)
-_CROSSINGS: Final = Board(
-    row=r" *\d+ ([XO+]+)", pieces=_STONES, look="points", upward=True, letters=_GO
-)
-_SQUARES: Final = Board(row=r"[1-9]([.wb]+)", pieces={}, upward=True, grounds=CHEQUERED)
-_TILE: Final = ((LIGHT,) * 3 + ("#e3e7e5",) * 3,) * 3
+_PALE: Final = "#e3e7e5"
+_TILE: Final = ((LIGHT,) * 3 + (_PALE,) * 3,) * 3
 _NINE: Final = (*_TILE, *(row[::-1] for row in _TILE))
+_THREE: Final = Board(row=r"(?:P\d )?([.xo]+)", look=_pieces(_MARKS), letters="", first=0)
+_HEXES: Final = _pieces(_DISCS, look="hexagons", slope=0.5)
+_STONES: Final = _pieces({"X": _BLACK, "O": _WHITE}, look="points")
+_CROSSINGS: Final = Board(row=r" *\d+ ([XO+]+)", look=_STONES, upward=True, letters=_GO)
+
+
+def _squares(letters: str, pieces: Mapping[str, Piece], **more: Any) -> Board:
+    look = _pieces(pieces, grounds=CHEQUERED)
+    return Board(row=rf"[1-9]?([.{letters}]+)", look=look, upward=True, **more)
+
 
 # -- boards with lines and points ------------------------------------------------------------------
 
 _EDGES: Final = str.maketrans("┌┬┐├┼┤└┴┘─│", "+" * 9 + "-|")
 _LINE: Final = Piece(colour=INK, shape="block")
 _BARS: Final = dict.fromkeys("+-|", _LINE)
-_PALE: Final = "#e3e7e5"
-
-
-def _lattice(
-    lines: Sequence[str], name: Callable[[int, int], str], sizes: tuple[float, float], **more: Any
-) -> Grid:
-    """Return a grid whose rows and columns alternate between two sizes."""
-    height, width = len(lines), len(lines[0])
-    if {*map(len, lines)} != {width}:
-        raise ValueError("no board")
-    return Grid(
-        cells=[["" if letter == "." else letter for letter in line] for line in lines],
-        names=[[name(row, column) for column in range(width)] for row in range(height)],
-        widths=[sizes[column % 2] for column in range(width)],
-        heights=[sizes[row % 2] for row in range(height)],
-        **more,
-    )
+_PAWNS: Final = {"0": _WHITE, "@": _BLACK, "#": Piece(colour=BLUE), "%": Piece(colour=ORANGE)}
+_WALLS: Final = _pieces(
+    _BARS | _PAWNS,
+    grounds=((LIGHT, _PALE), (_PALE, _PALE)),
+    widths=(1.0, 0.35),
+    heights=(1.0, 0.35),
+)
 
 
 def _dots(text: str, game: OpenSpielGame) -> Blocks:
     """Draw dots, lines and boxes, which are cells of their own."""
     lines = [line.translate(_EDGES)[::2] for line in text.split("\n") if line]
+    if not all(re.fullmatch(r"[-+| 12]+", line) for line in lines):
+        raise ValueError("no board")
     owners = {"1": Piece(colour=BLUE, sign="1"), "2": Piece(colour=ORANGE, sign="2")}
-    grounds = ((INK, _PALE), (_PALE, LIGHT))
-
-    def name(row: int, column: int) -> str:
-        return f"{'vh'[column % 2]},{row // 2},{column // 2}" if (row + column) % 2 else ""
-
-    return [_lattice(lines, name, (0.28, 1.0), pieces=_BARS | owners, grounds=grounds)]
+    names = [
+        [f"{'vh'[c % 2]},{r // 2},{c // 2}" if (r + c) % 2 else "" for c in range(len(line))]
+        for r, line in enumerate(lines)
+    ]
+    grounds, sizes = ((INK, _PALE), (_PALE, LIGHT)), (0.28, 1.0)
+    pieces = _BARS | owners
+    look = _pieces(pieces, grounds=grounds, widths=sizes, heights=sizes)
+    return [replace(look, cells=lines, names=names)]
 
 
 def _quoridor(text: str, game: OpenSpielGame) -> Blocks:
     """Draw cells and the gaps between them, where walls stand."""
     size, walls = re.findall(r"size: (\d+), walls: (.*)", text)[0]
-    tracks = 2 * int(size) - 1
-    lines = [line[3::2][:tracks] for line in text.split("\n")[2 : 2 + tracks]]
-    pawns = {"0": _WHITE, "@": _BLACK, "#": Piece(colour=BLUE), "%": Piece(colour=ORANGE)}
-    letters = [string.ascii_lowercase[place // 2] for place in range(tracks)]
-
-    def name(row: int, column: int) -> str:
-        kind = (("", "v"), ("h", "-"))[row % 2][column % 2]
-        return "" if kind == "-" else f"{letters[column]}{row // 2 + 1}{kind}"
-
-    grid = _lattice(
-        lines,
-        name,
-        (1.0, 0.35),
-        pieces=_BARS | pawns,
-        grounds=((LIGHT, _PALE), (_PALE, _PALE)),
-        columns=[letter if not place % 2 else "" for place, letter in enumerate(letters)],
-        rows=[str(row // 2 + 1) if not row % 2 else "" for row in range(tracks)],
-    )
-    return [grid, f"walls left: {walls}"]
+    tracks = range(2 * int(size) - 1)
+    lines = [line[3::2][: len(tracks)] for line in text.split("\n")[2 : 2 + len(tracks)]]
+    columns = ["" if place % 2 else string.ascii_lowercase[place // 2] for place in tracks]
+    rows = ["" if place % 2 else str(place // 2 + 1) for place in tracks]
+    names = [
+        [f"{columns[c - c % 2]}{rows[r - r % 2]}{kinds[c % 2]}" for c in tracks]
+        for r, kinds in zip(tracks, (("", "v"), ("h", "-")) * len(tracks), strict=False)
+    ]
+    cells = [["" if letter == "." else letter for letter in line] for line in lines]
+    return [
+        replace(_WALLS, cells=cells, names=names, columns=columns, rows=rows),
+        f"walls: {walls}",
+    ]
 
 
 def _mancala(text: str, game: OpenSpielGame) -> Blocks:
@@ -402,89 +383,66 @@ def _card(name: str) -> tuple[str, ...]:
 # -- all games -------------------------------------------------------------------------------------
 
 _XO: Final = ("x (blue)", "o (orange)")
-_TOUCHED: Final = replace(_SQUARES, row=r"[1-9]([.xo]+)", pieces=_DISCS)
-_TIC: Final = Look(draw=_THREE, sides=("x", "o"))
-_DARK: Final = Look(draw=replace(_HEXAGONS, row=r"(?:P\d )?([.xo]+)"))
-_HAVANNAH: Final = replace(
-    _HEXAGONS,
+_WB: Final = ("Black", "White")
+_TOUCHED: Final = Look(_squares("xo", _DISCS), _XO)
+_TIC: Final = Look(_THREE, ("x", "o"))
+_DARK: Final = Look(Board(row=r"(?:P\d )?([.xo]+)", look=_HEXES))
+_HAVANNAH: Final = Board(
     row=r" *\d+ ((?:[.O@] *)+)[a-z]?",
-    pieces={"O": _WHITE, "@": _BLACK},
-    slope=-0.5,
+    look=_pieces({"O": _WHITE, "@": _BLACK}, look="hexagons", slope=-0.5),
     before=lambda text: re.sub(r"[\[\]]", " ", text),
 )
 _DRAUGHTS: Final = {
     "o": _WHITE,
-    "+": _BLACK,
     "8": Piece(colour=LIGHT, sign="K"),
+    "+": _BLACK,
     "*": Piece(colour=INK, sign="K"),
 }
+_AMAZONS: Final = _pieces({"X": _BLACK, "O": _WHITE, "#": _LINE}, grounds=CHEQUERED)
+_OTHELLO: Final = Board(row=r"\d ((?:[-xo] )+)\d", look=_pieces({"x": _BLACK, "o": _WHITE}))
+_COLUMNS: Final = Board(row=r"([.xo]+)", look=_pieces(_DISCS), letters="", first=0, fallen=True)
+_NINES: Final = Board(
+    row=r"((?:[.xo]{3} ?){3})", look=_pieces(_MARKS, grounds=_NINE), letters="", first=0
+)
 
 LOOKS: Final[Mapping[str, Look]] = {
-    "amazons": Look(
-        draw=Board(row=r"([.XO#]+)", pieces={**_STONES, "#": _LINE}, letters="", grounds=CHEQUERED),
-        sides=("X (black)", "O (white)"),
-    ),
-    "backgammon": Look(draw=_backgammon, path=_journey, sides=("x (white)", "o (blue)")),
-    "blackjack": Look(draw=_blackjack),
-    "breakthrough": Look(
-        draw=replace(_SQUARES, pieces={"w": _WHITE, "b": _BLACK}), sides=("Black", "White")
-    ),
-    "checkers": Look(
-        draw=replace(_SQUARES, row=r"[1-9]([.o+8*]+)", pieces=_DRAUGHTS),
-        sides=("o (white)", "+ (black)"),
-    ),
-    "chess": Look(
-        draw=replace(_SQUARES, row=r"([.kqrbnpKQRBNP]{8})", pieces=_CHESS, before=_fen),
-        sides=("Black", "White"),
-    ),
-    "clobber": Look(draw=_TOUCHED, sides=_XO),
+    "amazons": Look(Board(row=r"([.XO#]+)", look=_AMAZONS, letters=""), ("X (black)", "O (white)")),
+    "backgammon": Look(_backgammon, ("x (white)", "o (blue)"), _journey),
+    "blackjack": Look(_blackjack),
+    "breakthrough": Look(_squares("wb", {"w": _WHITE, "b": _BLACK}), _WB),
+    "checkers": Look(_squares("o+8*", _DRAUGHTS), ("o (white)", "+ (black)")),
+    "chess": Look(_squares("".join(_CHESS), _CHESS, before=_fen), _WB),
+    "clobber": _TOUCHED,
     "connect_four": Look(
-        draw=Board(row=r"([.xo]+)", pieces=_DISCS, letters="", first=0, fallen=True),
-        path=lambda name: (name[1:],),
-        word=lambda name: f"column {name[1:]}",
-        sides=_XO,
+        _COLUMNS, _XO, lambda name: (name[1:],), lambda name: f"column {name[1:]}"
     ),
     "dark_hex": _DARK,
     "dark_hex_ir": _DARK,
-    "dots_and_boxes": Look(
-        draw=_dots, path=lambda name: (name[3:-1],), sides=("1 (blue)", "2 (orange)")
-    ),
-    "gin_rummy": Look(draw=_gin, path=_card),
-    "go": Look(draw=_CROSSINGS, word=_spoken, sides=("Black", "White")),
-    "havannah": Look(draw=_HAVANNAH, sides=("O (white)", "@ (black)")),
-    "hearts": Look(draw=_hearts, path=_card),
-    "hex": Look(draw=_HEXAGONS, sides=_XO),
-    "kuhn_poker": Look(draw=_kuhn),
+    "dots_and_boxes": Look(_dots, ("1 (blue)", "2 (orange)"), lambda name: (name[3:-1],)),
+    "gin_rummy": Look(_gin, path=_card),
+    "go": Look(_CROSSINGS, _WB, word=_spoken),
+    "havannah": Look(_HAVANNAH, ("O (white)", "@ (black)")),
+    "hearts": Look(_hearts, path=_card),
+    "hex": Look(Board(row=r" *((?:[.xo] ?)+)", look=_HEXES), _XO),
+    "kuhn_poker": Look(_kuhn),
     "latent_ttt": _TIC,
-    "leduc_poker": Look(draw=_leduc),
-    "liars_dice": Look(draw=_liars_dice, word=_bid),
-    "lines_of_action": Look(draw=_TOUCHED, sides=_XO),
-    "mancala": Look(
-        draw=_mancala, path=lambda name: (name,), sides=("the lower row", "the upper row")
-    ),
+    "leduc_poker": Look(_leduc),
+    "liars_dice": Look(_liars_dice, word=_bid),
+    "lines_of_action": _TOUCHED,
+    "mancala": Look(_mancala, ("the lower row", "the upper row"), lambda name: (name,)),
     "mnk": _TIC,
-    "othello": Look(
-        draw=Board(row=r"\d ((?:[-xo] )+)\d", pieces={"x": _BLACK, "o": _WHITE}),
-    ),
-    "phantom_go": Look(draw=_CROSSINGS, word=_spoken),
+    "othello": Look(_OTHELLO),
+    "phantom_go": Look(_CROSSINGS, word=_spoken),
     "phantom_ttt": _TIC,
     "phantom_ttt_ir": _TIC,
     "python_tic_tac_toe": _TIC,
-    "quoridor": Look(
-        draw=_quoridor,
-        path=lambda name: (name,),
-        sides=("0 (white)", "@ (black)", "# (blue)", "% (orange)"),
-    ),
+    "quoridor": Look(_quoridor, ("0 (white)", "@ (black)"), lambda name: (name,)),
     "tic_tac_toe": _TIC,
-    "ultimate_tic_tac_toe": Look(
-        draw=replace(_THREE, row=r"((?:[.xo]{3} ?){3})", grounds=_NINE),
-        path=_local,
-        sides=("x", "o"),
-    ),
+    "ultimate_tic_tac_toe": Look(_NINES, ("x", "o"), _local),
 }
 """The games that are drawn, by OpenSpiel's short names."""
 
-_TEXT: Final = Look(draw=lambda text, _: [clean(text)], path=lambda _: ())
+_TEXT: Final = Look(lambda text, _: [clean(text)], path=lambda _: ())
 
 
 class SpielRenderer(SceneRenderer):
