@@ -97,20 +97,8 @@ class Piece:
             yield label(self.sign, across, down, side * size, fill=fill)
 
 
-class _Block:
-    """A part of a scene; it begins at a height, ``top``."""
-
-    def ground(self, top: float) -> Markup:
-        """Return what does not change during a game."""
-        return Markup()
-
-    def regions(self, top: float) -> dict[str, Box]:
-        """Return the box of each name."""
-        return {}
-
-
 @dataclass(frozen=True, kw_only=True)
-class Grid(_Block):
+class Grid:
     """A board of cells in rows, the topmost row first.
 
     Attributes:
@@ -143,33 +131,34 @@ class Grid(_Block):
 
     def changes(self, before: Grid) -> list[tuple[int, int]]:
         """Return the cells whose content differs from an earlier grid's of the same size."""
-        return [at for at, content in self._existing() if before.cells[at[0]][at[1]] != content]
+        return [at for at, content in self.existing() if before.cells[at[0]][at[1]] != content]
 
     # -- text -------------------------------------------------------------------------------------
 
     def text(self) -> str:
         """Return the grid as lines, with the coordinates if it has any."""
-        shown = {at: self._written(content) for at, content in self._existing()}
+        shown = {at: self._written(content) for at, content in self.existing()}
         wide = max(map(len, (*shown.values(), *self.columns)))
         step = wide + 1 + (wide % 2 == 0 and bool(self.slope))
         columns = {at: round(step * (at[1] + self.slope * at[0])) for at in shown}
         left = min(columns.values()) - max((len(name) + 1 for name in self.rows), default=0)
-        lines: list[list[tuple[int, str]]] = [[] for _ in range(len(self.cells) + 2)]
-        for at, written in shown.items():
-            lines[at[0] + 1].append((columns[at], written.rjust(wide)))
+        parts = [(at[0], columns[at], written.rjust(wide)) for at, written in shown.items()]
         for at, name in self._borders("rows"):
-            lines[at[0] + 1].insert(0, (columns[at] - len(name) - 1, name))
+            parts.append((at[0], columns[at] - len(name) - 1, name))
         for at, name in self._borders("columns"):
-            shift = round(step * self.slope)
-            row = at[0] if self.slope else at[0] + 2
-            lines[row].append((columns[at] - shift, name.rjust(wide)))
-        return "\n".join(_line(parts, left) for parts in lines if parts)
+            shift, row = round(step * self.slope), at[0] + (-1 if self.slope else 1)
+            parts.append((row, columns[at] - shift, name.rjust(wide)))
+        lines: dict[int, str] = {}
+        for row, column, text in sorted(parts):
+            lines[row] = lines.get(row, "").ljust(column - left) + text
+        return "\n".join(line.rstrip() for line in lines.values())
 
     def _written(self, content: str) -> str:
         stack = len(content) > 1 and set(content) <= self.pieces.keys()
         return f"{len(content)}{content[0]}" if stack else content or "."
 
-    def _existing(self) -> Iterator[tuple[tuple[int, int], str]]:
+    def existing(self) -> Iterator[tuple[tuple[int, int], str]]:
+        """Yield (row, column) and content of each cell that exists."""
         for row, contents in enumerate(self.cells):
             for column, content in enumerate(contents):
                 if content is not None:
@@ -179,7 +168,7 @@ class Grid(_Block):
         """Yield the border cell at which each coordinate is written, and the coordinate."""
         axis = names == "columns"
         for index, name in enumerate(getattr(self, names)):
-            line = [at for at, _ in self._existing() if at[axis] == index]
+            line = [at for at, _ in self.existing() if at[axis] == index]
             if line and name:
                 yield line[-1 if axis and not self.slope else 0], name
 
@@ -192,8 +181,8 @@ class Grid(_Block):
         across = islice(cycle(self.widths), max(map(len, self.cells)))
         down = (height * pitch for height in islice(cycle(self.heights), len(self.cells)))
         columns, rows = [*accumulate(across, initial=0.0)], [*accumulate(down, initial=0.0)]
-        lefts = [columns[c] + self.slope * r for (r, c), _ in self._existing()]
-        rights = [columns[c + 1] + self.slope * r for (r, c), _ in self._existing()]
+        lefts = [columns[c] + self.slope * r for (r, c), _ in self.existing()]
+        rights = [columns[c + 1] + self.slope * r for (r, c), _ in self.existing()]
         side = (WIDTH - 2 * self._margin) / (max(rights) - min(lefts))
         side = float(math.floor(min(side, _LARGEST_CELL)))
         start = (WIDTH - side * (max(rights) + min(lefts))) / 2
@@ -203,20 +192,15 @@ class Grid(_Block):
     def _margin(self) -> int:
         return MARGIN if self.columns or self.rows else _PAD
 
-    @property
-    def _overhang(self) -> float:
-        """How far hexagons of the outer rows reach beyond their boxes."""
-        return self._tracks[2] * 0.145 if self.look == "hexagons" else 0.0
-
     def height(self) -> float:
         """Return the height of the picture."""
         _, rows, side, _ = self._tracks
-        return math.ceil(rows[-1] * side + 2 * self._overhang) + 2 * self._margin
+        return math.ceil(rows[-1] * side) + 2 * self._margin
 
     def box(self, at: tuple[int, int], top: float) -> Box:
         """Return the box of a cell of a grid that begins at a height."""
         columns, rows, side, start = self._tracks
-        (row, column), first = at, top + self._margin + self._overhang
+        (row, column), first = at, top + self._margin
         x, y = columns[column] + self.slope * row, rows[row]
         width, height = columns[column + 1] - columns[column], rows[row + 1] - y
         return (start + x * side, first + y * side, width * side, height * side)
@@ -224,7 +208,7 @@ class Grid(_Block):
     def ground(self, top: float) -> Markup:
         """Return the empty cells and the coordinates."""
         shapes: dict[str, str] = {}
-        for at, _ in self._existing():
+        for at, _ in self.existing():
             colours = self.grounds[at[0] % len(self.grounds)]
             colour = colours[at[1] % len(colours)]
             if self.look != "points":
@@ -246,7 +230,7 @@ class Grid(_Block):
         marks = "".join(self._outline(at, top) for at in self.marks)
         if marks:
             yield tag("path", d=marks, fill=_MARK, stroke=_LINE)
-        for at, content in self._existing():
+        for at, content in self.existing():
             box = self.box(at, top)
             if content in self.pieces:
                 yield from self.pieces[content].draw(box)
@@ -294,16 +278,17 @@ class Grid(_Block):
     def regions(self, top: float) -> dict[str, Box]:
         """Return the box of each name."""
         boxes: dict[str, Box] = {}
-        for (row, column), _ in self._existing():
-            name = self.names[row][column] if self.names else ""
-            if name:
-                box = self.box((row, column), top)
-                boxes[name] = _around(boxes.get(name, box), box)
-        return boxes
+        for (row, column), _ in self.existing() if self.names else ():
+            name, (x, y, width, height) = self.names[row][column], self.box((row, column), top)
+            left, upper, across, down = boxes.get(name, (x, y, width, height))
+            right, bottom = max(left + across, x + width), max(upper + down, y + height)
+            left, upper = min(left, x), min(upper, y)
+            boxes[name] = (left, upper, right - left, bottom - upper)
+        return {name: box for name, box in boxes.items() if name}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cards(_Block):
+class Cards:
     """A row of cards or dice.
 
     Attributes:
@@ -363,7 +348,7 @@ class Cards(_Block):
 
 
 @dataclass(frozen=True)
-class _Lines(_Block):
+class _Lines:
     """Lines of text as a block, as wide as the picture at most; columns stay below each other."""
 
     lines: str
@@ -418,14 +403,13 @@ class Scene:
 
     def ground(self) -> Markup:
         """Return what pictures of the same game have in common: empty boards."""
-        return Markup().join(block.ground(top) for block, top in self._placed())
+        return Markup().join(b.ground(top) for b, top in self._placed() if isinstance(b, Grid))
 
     def svg(self, ground: Markup | None = None) -> str:
         """Return the position as an ``svg`` element, on a ground that is defined elsewhere."""
         placed = [*self._placed()]
-        height = math.ceil(max((top + block.height() for block, top in placed), default=_PAD))
-        parts = [tag("rect", width=WIDTH, height=height, rx=6, fill=PAPER)]
-        parts.append(self.ground() if ground is None else ground)
+        height = math.ceil(sum(block.height() for block, _ in placed)) or _PAD
+        parts = [tag("rect", width=WIDTH, height=height, rx=6, fill=PAPER), ground or self.ground()]
         parts += [part for block, top in placed for part in block.parts(top)]
         return str(tag("svg", *parts, viewBox=f"0 0 {WIDTH} {height}", role="img"))
 
@@ -433,7 +417,7 @@ class Scene:
         """Return where to click."""
         boxes: dict[str, Box] = {}
         for block, top in self._placed():
-            boxes |= block.regions(top)
+            boxes |= {} if isinstance(block, _Lines) else block.regions(top)
         whole = set(self.actions.values())
         actions = {
             action: path
@@ -465,19 +449,18 @@ class SceneRenderer(ABC):
         return self.seen(view).text()
 
     @cached_property
-    def _ground(self) -> tuple[Markup, str]:
+    def _ground(self) -> Markup:
         ground = self.whole(self.game.new_initial_state()).ground()
-        return ground, f"{self.game.info.name}-{zlib.crc32(ground.encode()):x}"
+        return tag("g", ground, id=f"{self.game.info.name}-{zlib.crc32(ground.encode()):x}")
 
     def svg_definitions(self) -> str:
         """Return the empty board with which a game begins."""
-        ground, name = self._ground
-        return str(tag("g", ground, id=name))
+        return self._ground
 
     def _drawn(self, scene: Scene) -> str:
-        ground, name = self._ground
-        same = ground and scene.ground() == ground
-        return scene.svg(tag("use", href=f"#{name}") if same else None)
+        name, _, ground = self._ground.partition(">")
+        same = ground == f"{scene.ground()}</g>"
+        return scene.svg(tag("use", href="#" + name.split('"')[1]) if same else None)
 
     def svg(self, view: PlayerView) -> str:
         """Return the picture of what the player knows."""
@@ -490,19 +473,3 @@ class SceneRenderer(ABC):
     def clicks(self, view: PlayerView) -> Clicks:
         """Return where to click in the picture."""
         return self.seen(view).clicks()
-
-
-def _line(parts: Sequence[tuple[int, str]], left: int) -> str:
-    """Return texts at their columns as a line."""
-    line = ""
-    for column, text in sorted(parts):
-        line = line.ljust(column - left) + text
-    return line.rstrip()
-
-
-def _around(one: Box, other: Box) -> Box:
-    """Return the smallest box round two."""
-    x, y = min(one[0], other[0]), min(one[1], other[1])
-    right = max(one[0] + one[2], other[0] + other[2])
-    bottom = max(one[1] + one[3], other[1] + other[3])
-    return (x, y, right - x, bottom - y)

@@ -6,18 +6,18 @@ import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 from tests.plugins.test_clicks_of_games import decisions
 
-from miai import PlayerView
-from miai.scenes import Cards, Grid
+from miai.scenes import Cards, Grid, Scene
 from miai.squares import PAPER
 from miai.testing import check_renderer
 from miai_openspiel.boards import LOOKS, SpielRenderer
-from miai_openspiel.catalogue import games
+from miai_openspiel.catalogue import games, parameters_of
 from miai_openspiel.games import OpenSpielGame, OpenSpielState
 
 BOARDS: dict[str, tuple[str, Callable[[str], str]]] = {
@@ -55,26 +55,23 @@ SHORT = {"backgammon": 6, "chess": 12, "go": 3, "havannah": 6, "hex": 6, "quorid
 SMALL = {"go": {"board_size": 5}, "havannah": {"board_size": 4}, "quoridor": {"board_size": 5}}
 
 
-def cards_of(name: str, state: OpenSpielState, player: int) -> list[str]:
+def cards_of(name: str, text: str, player: int) -> list[str]:
     """Return the cards or dice that a player holds, from pyspiel's text of the whole position."""
-    text = str(state)
     if name in ("kuhn_poker", "liars_dice"):
         number = text.split()[player]
         return ["JQK"[int(number)] if name == "kuhn_poker" else number]
     if name == "leduc_poker":
-        *_, number = re.findall(r"player_1\): \S+ (\d) (\d)", text)[0][: player + 1]
-        return ["JQK"[int(number) // 2] + "sh"[int(number) % 2]]
+        number = int(re.findall(r"player_1\): \S+ (\d) (\d)", text)[0][player])
+        return ["JQK"[number // 2] + "sh"[number % 2]]
     if name == "blackjack":
-        return [card[1] + card[0].lower() for card in text.partition("0: Cards: ")[2].split()[:-1]][
-            : len(re.findall(r"\w\w", text.partition("0: Cards: ")[2].partition("\n")[0]))
-        ]
+        (own,) = re.findall("0: Cards: (.*)", text)
+        return [card[1] + card[0].lower() for card in own.split()]
     if name == "gin_rummy":
         return re.findall(r"[2-9TJQKA][shdc]", text.partition(f"Player{player}")[2].split("+")[2])
-    rows = re.findall(r"^(?: {8})?([SHDC] .*)$", text, re.M)[:12]
+    rows = re.findall(r"^(?: {8})?([SHDC] .*)$", text, re.M)[:12]  # of hearts: N, W and E, S
     sides = [rows[:4], [row[16:] for row in rows[4:8]], rows[8:], [row[:16] for row in rows[4:8]]]
     found = (re.findall(r"[SHDC](?: (\w*))?", row)[0] for row in sides[player])
-    hands = dict(zip("SHDC", found, strict=True))
-    return [rank + suit for suit, hand in hands.items() for rank in hand if hand != "none"]
+    return [rank + suit for suit, hand in zip("SHDC", found, strict=True) for rank in hand]
 
 
 def drawn_in(svg: str) -> Iterator[tuple[float, float, tuple[str | None, ...]]]:
@@ -83,90 +80,71 @@ def drawn_in(svg: str) -> Iterator[tuple[float, float, tuple[str | None, ...]]]:
         get = element.attrib.get
         if get("fill") == PAPER or (element.tag == "path" and "m" not in get("d", "")[1:]):
             continue  # the ground and the marks
-        x, y = float(get("cx", get("x", "0"))), float(get("cy", get("y", "0")))
-        if element.tag == "path":
-            x, y = map(float, re.findall(r"[\d.]+", get("d", ""))[:2])
+        start = re.findall(r"[\d.]+", get("d", "0 0"))
+        x, y = float(get("cx", get("x", start[0]))), float(get("cy", get("y", start[1])))
         x, y = x + float(get("width", "0")) / 2, y + float(get("height", "0")) / 2
         yield x, y, (element.tag, get("fill"), get("stroke"), element.text)
 
 
-def check_board(name: str, grid: Grid, svg: str, state: OpenSpielState, looks: Any) -> None:
-    """Compare a grid with pyspiel's text, and its picture with the grid."""
-    contents = [content for row in grid.cells for content in row if (content or "").strip()]
-    if name in BOARDS:
-        pieces, cut = BOARDS[name]
-        wanted = [*re.findall(pieces, cut(str(state.inner)))]
-        assert [content for content in contents if re.fullmatch(pieces, content)] == wanted
-        shown = Counter(grid.text().split()) - Counter(grid.columns) - Counter(grid.rows)
-        assert all(shown[piece] == wanted.count(piece) for piece in set(wanted))
-    else:
+def check_board(name: str, grid: Grid, state: OpenSpielState) -> None:
+    """Compare a grid with pyspiel's text."""
+    if name == "backgammon":
+        cells = zip(chain(*grid.names), chain(*grid.cells), strict=True)
+        points = {at: content for at, content in cells if at.isdigit() and content != at}
         mover = max(0, state.inner.current_player())
-        for number in range(1, 25):
-            at = number - 1 if mover else 24 - number
-            (content,) = {
-                c
-                for row, names in zip(grid.cells, grid.names, strict=True)
-                for c, other in zip(row, names, strict=True)
-                if other == str(number) and c is not None and not c.isdigit()
-            }
-            counts = tuple(state.inner.board(player, at) for player in (0, 1))
-            assert (content.count("x"), content.count("o")) == counts
-    elements = [*drawn_in(svg)]
-    for r, row in enumerate(grid.cells):
-        for c, content in enumerate(row):
-            x, y, width, height = grid.box((r, c), 0.0)
-            if content is not None:
-                inside = (e for u, v, e in elements if x < u < x + width and y < v < y + height)
-                looks[re.sub("[-|]", "+", content.strip())].add(tuple(sorted(inside, key=str)))
+        for at in range(24):
+            content = points[str(at + 1 if mover else 24 - at)] or ""
+            counts = [state.inner.board(player, at) for player in (0, 1)]
+            assert [content.count("x"), content.count("o")] == counts
+        return
+    pieces, cut = BOARDS[name]
+    contents = [content or "" for row in grid.cells for content in row]
+    wanted = [*re.findall(pieces, cut(str(state.inner)))]
+    assert [content for content in contents if re.fullmatch(pieces, content)] == wanted
+    shown = Counter(grid.text().split()) - Counter(grid.columns) - Counter(grid.rows)
+    assert all(shown[piece] == wanted.count(piece) for piece in set(wanted))
 
 
 def play(name: str, seed: int, plies: int) -> None:
-    game = OpenSpielGame(name, _parameters(name))
+    game = OpenSpielGame(name, parameters_of(name)(**SMALL.get(name, {})))
     renderer, looks = SpielRenderer(game), defaultdict[str, set[Any]](set)
     for state, view in decisions(game, seed, plies=plies):
         assert isinstance(state, OpenSpielState)
-        scene, clicks, svg = renderer.seen(view), renderer.clicks(view), renderer.svg(view)
+        scene = renderer.seen(view)
         first = scene.blocks[name == "gin_rummy"]
         if isinstance(first, Grid):
-            check_board(name, first, svg, state, looks)
+            check_board(name, first, state)
+            elements = [*drawn_in(renderer.svg(view))]
+            for at, content in first.existing():
+                x, y, width, height = first.box(at, 0.0)
+                inside = [e for u, v, e in elements if x < u < x + width and y < v < y + height]
+                looks[re.sub("[-|]", "+", content.strip())].add(str(sorted(inside, key=str)))
         else:
             assert isinstance(first, Cards)
-            assert sorted(first.faces) == sorted(cards_of(name, state, view.player))
-            assert first.text() in renderer.render(view)
-        check_actions(name, state, view, renderer)
-        assert set(clicks.actions) <= set(view.legal_actions) == set(clicks.labels)
-    assert all(len(signs) == 1 for signs in looks.values())
-    assert len({*map(str, looks.values())}) == len(looks)
+            assert sorted(first.faces) == sorted(cards_of(name, str(state), view.player))
+        assert first.text() in renderer.render(view)
+        check_actions(name, scene, state, renderer)
+    # Each content has a look of its own, the same in all positions.
+    assert [len(signs) for signs in looks.values()] == [1] * len(looks)
+    assert len(set.union(set(), *looks.values())) == len(looks)
 
 
-def _parameters(name: str) -> Any:
-    from miai_openspiel.catalogue import parameters_of
-
-    return parameters_of(name)(**SMALL.get(name, {}))
-
-
-def check_actions(
-    name: str, state: OpenSpielState, view: PlayerView, renderer: SpielRenderer
-) -> None:
-    """Choose every action by its clicks or its button, and see what it changes."""
-    clicks, before = renderer.clicks(view), renderer.seen(view).blocks[0]
+def check_actions(name: str, scene: Scene, state: OpenSpielState, renderer: SpielRenderer) -> None:
+    """Choose an action by its clicks or its button, and see what it changes."""
+    clicks, legal = scene.clicks(), state.legal_actions()
+    assert set(clicks.actions) <= set(legal) == set(clicks.labels)
     places = defaultdict(list)
-    for action in view.legal_actions:
-        word, path = clicks.labels[action], clicks.actions.get(action, ())
-        if not path:
-            assert re.fullmatch(BUTTONS.get(name, "nothing"), word)
-        places[path or word].append(word)
-    assert all(len(set(words)) == len(words) for words in places.values())
-    promotions = sum(len(words) > 1 for words in places.values())
-    assert not promotions or name in ("chess", "backgammon")
-    action = random.Random(len(state.history())).choice([*clicks.actions, *view.legal_actions])
-    if name not in BOARDS or name == "amazons" or not (path := clicks.actions.get(action)):
-        return
-    assert isinstance(before, Grid)
-    after = renderer.whole(state.child(action)).blocks[0]
-    assert isinstance(after, Grid)
-    changed = {before.names[r][c] for r, c in after.changes(before)}
-    assert set(path) <= changed
+    for action in legal:
+        places[clicks.actions.get(action)].append(clicks.labels[action])
+    assert all(re.fullmatch(BUTTONS.get(name, ""), word) for word in places.pop(None, []))
+    assert all(len({*words}) == len(words) for words in places.values())
+    assert all(len(words) == 1 for words in places.values()) or name in ("chess", "backgammon")
+    path = clicks.actions.get(action := random.Random(len(legal)).choice(legal))
+    board, after = scene.blocks[0], renderer.whole(state.child(action)).blocks[0]
+    if path and name in BOARDS and name != "amazons":
+        assert isinstance(board, Grid)
+        assert isinstance(after, Grid)
+        assert set(path) <= {board.names[row][column] for row, column in after.changes(board)}
 
 
 @pytest.mark.parametrize("name", DRAWN)

@@ -241,7 +241,7 @@ def _backgammon(text: str, game: OpenSpielGame) -> Blocks:
     if facts["Turn"] == "o":
         above, below = below, above
     above, below = ([*p[:6], "Bar", *p[6:], "Off"] for p in (above, below))
-    cells = [above, upper, [None] * 14, lower, below]
+    cells: list[Any] = [above, upper, [None] * 14, lower, below]
     names = [above, above, below, below, below]
     grid = Grid(
         cells=cells,
@@ -284,21 +284,18 @@ def _leduc(text: str, game: OpenSpielGame) -> Blocks:
     """Draw a player's card and the public one."""
     facts = dict(re.findall(r"\[(\w+):? ?([^\]]*)\]", text))
     ranks = game.info.num_players + 1
-    iso = bool(game.inner.get_parameters().get("suit_isomorphism"))
+    suits = 1 if game.inner.get_parameters()["suit_isomorphism"] else 2
 
-    def face(key: str) -> str:
-        number = int(facts.get(key, -1))
-        if number < 0:
-            return "?"
-        return _rank(number, ranks) if iso else _rank(number // 2, ranks) + "sh"[number % 2]
+    def face(number: int) -> str:
+        suit = "sh"[number % 2] if suits == 2 else ""
+        return "?" if number < 0 else _rank(number // suits, ranks) + suit
 
     words = {"0": "fold", "1": "call", "2": "raise"}
-    rounds = [
-        f"round {n}: {', '.join(words[bet] for bet in facts[f'Round{n}'].split())}" for n in (1, 2)
-    ]
-    own = Cards(faces=[face("Private")], title="your card")
-    table = Cards(faces=[face("Public")], title="on the table")
-    return [own, table, "\n".join([f"pot: {facts['Pot']}, money: {facts['Money']}", *rounds])]
+    rounds = ([words[bet] for bet in facts[f"Round{n}"].split()] for n in (1, 2))
+    bets = [f"round {n}: {', '.join(said)}" for n, said in enumerate(rounds, 1)]
+    own = Cards(faces=[face(int(facts["Private"]))], title="your card")
+    table = Cards(faces=[face(int(facts.get("Public", -1)))], title="on the table")
+    return [own, table, "\n".join([f"pot: {facts['Pot']}, money: {facts['Money']}", *bets])]
 
 
 def _liars_dice(text: str, game: OpenSpielGame) -> Blocks:
@@ -468,7 +465,9 @@ class SpielRenderer(SceneRenderer):
         inner, game = state.inner, self.game
         blocks = self.blocks(str(inner))
         if game.info.perfect_information:
-            return Scene(blocks=[*self._marked(blocks, inner), *self._turn(inner)])
+            player, sides = inner.current_player(), self.look.sides
+            turn = [f"{sides[player]} to move"] if 0 <= player < len(sides) else []
+            return Scene(blocks=[*self._marked(blocks, inner), *turn])
         if self.look is _TEXT or not isinstance(blocks[0], str):
             return Scene(blocks=blocks)
         blocks = []
@@ -488,12 +487,12 @@ class SpielRenderer(SceneRenderer):
             texts = [seen.data for seen in view.observations if isinstance(seen.data, str)]
             scene = Scene(blocks=self.blocks(texts[-1] if texts else ""))
             names = {action: game.action_text(action) for action in view.legal_actions}
-        words: dict[int, str] = {}
+        words: dict[str, int] = {}  # the same two moves of checkers may be two actions
         for action, name in names.items():
             word = f"action {name}" if name.isdecimal() else look.word(name)
-            words[action] = f"{word} (other order)" if word in words.values() else word
+            words[f"{word} (other order)" if word in words else word] = action
         actions = {action: look.path(name) for action, name in self._places(view, names).items()}
-        return replace(scene, actions=actions, labels=words)
+        return replace(scene, actions=actions, labels={a: word for word, a in words.items()})
 
     def _places(self, view: PlayerView, names: dict[int, str]) -> dict[int, str]:
         """Return texts that name the cells of actions; chess has others, such as Nf3."""
@@ -502,10 +501,6 @@ class SpielRenderer(SceneRenderer):
             return names
         board = state.inner.board()
         return {action: pyspiel.chess.action_to_move(action, board).to_lan() for action in names}
-
-    def _turn(self, inner: Any) -> Blocks:
-        player, sides = inner.current_player(), self.look.sides
-        return [f"{sides[player]} to move"] if 0 <= player < len(sides) else []
 
     def _marked(self, blocks: Blocks, inner: Any) -> Blocks:
         """Return the blocks with the cells marked that the last action of a player changed."""
