@@ -154,8 +154,10 @@ class Grid:
         return "\n".join(line.rstrip() for line in lines.values())
 
     def _written(self, content: str) -> str:
-        stack = len(content) > 1 and set(content) <= self.pieces.keys()
-        return f"{len(content)}{content[0]}" if stack else content or "."
+        return f"{len(content)}{content[0]}" if self._is_stack(content) else content or "."
+
+    def _is_stack(self, content: str) -> bool:
+        return len(content) > 1 and set(content) <= self.pieces.keys()
 
     def existing(self) -> Iterator[tuple[tuple[int, int], str]]:
         """Yield (row, column) and content of each cell that exists."""
@@ -234,7 +236,7 @@ class Grid:
             box = self.box(at, top)
             if content in self.pieces:
                 yield from self.pieces[content].draw(box)
-            elif content.strip() and set(content) <= self.pieces.keys():
+            elif self._is_stack(content):
                 yield from self._stack(content, box, down=2 * at[0] < len(self.cells))
             elif content.strip():
                 x, y, width, height = box

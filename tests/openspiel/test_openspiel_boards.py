@@ -45,6 +45,7 @@ BUTTONS = {
     "go": "pass",
     "kuhn_poker": "Pass|Bet",
     "leduc_poker": "Fold|Call|Raise",
+    "othello": "pass",
     "liars_dice": r"bid \d \W \d|liar!",
     "ultimate_tic_tac_toe": r"Choose local board \d",
 }
@@ -57,9 +58,10 @@ SMALL = {"go": {"board_size": 5}, "havannah": {"board_size": 4}, "quoridor": {"b
 
 def cards_of(name: str, text: str, player: int) -> list[str]:
     """Return the cards or dice that a player holds, from pyspiel's text of the whole position."""
-    if name in ("kuhn_poker", "liars_dice"):
-        number = text.split()[player]
-        return ["JQK"[int(number)] if name == "kuhn_poker" else number]
+    if name == "liars_dice":
+        return [text.split()[player]]
+    if name == "kuhn_poker":
+        return ["JQK"[int(text.split()[player])]]
     if name == "leduc_poker":
         number = int(re.findall(r"player_1\): \S+ (\d) (\d)", text)[0][player])
         return ["JQK"[number // 2] + "sh"[number % 2]]

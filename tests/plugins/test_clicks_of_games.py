@@ -79,7 +79,7 @@ def test_each_mark_in_a_picture_is_in_the_legend(name: str, values: dict[str, An
     """Colours that only some positions have are signs, unless they are those of pieces."""
     game = miai.load_game(name, **values)
     renderer = renderer_for(game)
-    if name in ("goofspiel", "kuhn_poker"):  # cards explain themselves
+    if name in ("goofspiel", "kuhn_poker", "pig"):  # cards and dice explain themselves
         assert not isinstance(renderer, ExplainedRenderer)
         return
     assert isinstance(renderer, ExplainedRenderer)
@@ -95,7 +95,6 @@ PIECES_AND_TEXT = {
     "go": {"#111111", "#fbfbfb"},
     "tic_tac_toe": {"#0072b2", "#d55e00"},
     "phantom_tic_tac_toe": {"#222222", "#0072b2", "#d55e00"},
-    "pig": {"#222222", "#ffffff", "#f6f3ec"},
 }
 """Colours of marks that belong to players, and of captions."""
 

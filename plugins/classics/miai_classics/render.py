@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from markupsafe import Markup
@@ -11,9 +11,9 @@ from markupsafe import Markup
 from miai import BeliefState, Game, Parameters, PlayerView, State
 from miai.information import world_weights
 from miai.markup import Attribute, tag
-from miai.render import Clicks, Region, styled_board
+from miai.render import Clicks, styled_board
 from miai.scenes import Cards, Scene, SceneRenderer
-from miai.squares import BLUE, FOG, INK, ORANGE, PAPER, VERMILLION, SquareBoard
+from miai.squares import BLUE, FOG, VERMILLION, SquareBoard
 from miai_classics.kuhn_poker import betting_text
 from miai_classics.pig import ACTIONS, ROLL, Pig, PigState
 from miai_classics.tic_tac_toe import CELLS, FULL, LINES, NAMES, board_text, cell_name
@@ -251,90 +251,35 @@ def _hand(view: PlayerView) -> tuple[str, str]:
     return card, bets
 
 
-def _label(
-    text: str, x: float, y: float, size: float, *, fill: str = INK, weight: str | None = None
-) -> Markup:
-    style = {"font_family": "sans-serif", "text_anchor": "middle", "font_weight": weight}
-    return tag("text", text, x=x, y=y, font_size=size, fill=fill, **style)
-
-
 # -- pig -------------------------------------------------------------------------------------------
 
-_TRACK: Final = (84.0, 190.0)  # where it begins, and its length
-_LANE: Final = 28
-_DIE: Final = (318.0, 14.0, 36.0)  # x, y and side
+_BAR: Final = 24  # letters
 
 
-class PigRenderer:
+class PigRenderer(SceneRenderer):
     """Shows what the players have, what was rolled in this turn, and the die."""
-
-    def __init__(self, game: Game, parameters: Parameters) -> None:
-        assert isinstance(game, Pig)
-        self._goal = game.parameters.goal
-        self._names = game.info.player_names
 
     def render(self, view: PlayerView) -> str:
         """Return a line for each player."""
         return str(view.state)
 
-    def svg_definitions(self) -> str:
-        """Return nothing: no shape is drawn twice."""
-        return ""
-
-    def svg(self, view: PlayerView) -> str:
-        """Return the players' tracks to the goal."""
-        return self.svg_state(view.state)
-
-    def svg_state(self, state: State) -> str:
-        """Return the players' tracks to the goal."""
+    def whole(self, state: State) -> Scene:
+        """Return the die and the players' ways to the goal."""
         assert isinstance(state, PigState)
-        height = 16 + _LANE * len(self._names)
-        parts = [tag("rect", width=360, height=max(height, 64), rx=6, fill=PAPER)]
-        for player, name in enumerate(self._names):
-            parts += self._lane(state, player, name)
-        parts += _die(state)
-        return str(tag("svg", *parts, viewBox=f"0 0 360 {max(height, 64)}", role="img"))
+        assert isinstance(self.game, Pig)
+        step, lines = self.game.parameters.goal / _BAR, []
+        for player, name in enumerate(self.game.info.player_names):
+            rolled = state.rolled if state.turn_of == player else 0
+            kept, points = state.points[player], f" + {rolled}" if rolled else ""
+            bar = f"{'█' * int(kept / step):▒<{int((kept + rolled) / step)}}"[:_BAR]
+            lines.append(f"{name:6} {bar:·<{_BAR}} {kept}{points}")
+        moves = zip(state.history(), state.actors(), strict=True)
+        faces = [ACTIONS[action] for action, actor in moves if actor < 0]
+        face = "?" if state.is_chance_node() or not faces else faces[-1]
+        die = Cards(faces=[face], names=["die"], title="the die", dice=True)
+        return Scene(blocks=[die, "\n".join(lines)])
 
-    def legend(self) -> list[tuple[str, str]]:
-        """Return the colours of the tracks."""
-        signs = {BLUE: "kept", ORANGE: "rolled in this turn"}
-        return [
-            (str(tag("svg", _bar(0, 0, 24, colour), viewBox="0 0 24 20")), meaning)
-            for colour, meaning in signs.items()
-        ]
-
-    def clicks(self, view: PlayerView) -> Clicks:
-        """Return the die, which is rolled by a click; hold is a button."""
-        x, y, side = _DIE
-        region = Region(name="die", box=(x, y, side, side))
+    def seen(self, view: PlayerView) -> Scene:
+        """Return all of it; the die is rolled by a click, hold is a button."""
         roll = {ROLL: ("die",)} if ROLL in view.legal_actions else {}
-        return Clicks(regions=[region], actions=roll)
-
-    def _lane(self, state: PigState, player: int, name: str) -> Iterable[Markup]:
-        start, length = _TRACK
-        top = 10.0 + _LANE * player
-        own, turn = state.points[player], state.turn_of == player
-        yield _label(name, 40, top + 15, 13, weight="bold" if turn else None)
-        yield tag("rect", x=start, y=top, width=length, height=20, fill="#ffffff", stroke=INK)
-        kept = min(own / self._goal, 1.0) * length
-        yield _bar(start, top, kept, BLUE)
-        rolled = f" + {state.rolled}" if turn and state.rolled else ""
-        if rolled:
-            more = min(state.rolled / self._goal * length, length - kept)
-            yield _bar(start + kept, top, more, ORANGE)
-        yield _label(f"{own}{rolled}", start + length + 22, top + 15, 13)
-
-
-def _bar(x: float, y: float, length: float, colour: str) -> Markup:
-    return tag("rect", x=x, y=y, width=round(length, 1), height=20, fill=colour)
-
-
-def _die(state: PigState) -> Iterable[Markup]:
-    x, y, side = _DIE
-    yield tag("rect", x=x, y=y, width=side, height=side, rx=6, fill="#ffffff", stroke=INK)
-    history, actors = state.history(), state.actors()
-    faces = [action for action, actor in zip(history, actors, strict=True) if actor < 0]
-    if state.is_chance_node():
-        yield _label("?", x + side / 2, y + side / 2 + 8, 22)
-    elif faces:
-        yield _label(ACTIONS[faces[-1]], x + side / 2, y + side / 2 + 8, 22, weight="bold")
+        return replace(self.whole(view.state), actions=roll)

@@ -79,11 +79,9 @@ _MARKS: Final = {"x": _X, "o": _O}
 _BLACK, _WHITE = Piece(colour=INK), Piece(colour=LIGHT)
 _DISCS: Final = {"x": Piece(colour=BLUE), "o": Piece(colour=ORANGE)}
 _GO: Final = "abcdefghjklmnopqrst"
-_FIGURES: Final = dict(zip("kqrbnp", "♚♛♜♝♞♟", strict=True))
 _CHESS: Final = {
     letter: Piece(colour=INK, shape="sign", sign=f"{sign}\ufe0e")
-    for white, black in _FIGURES.items()
-    for letter, sign in ((white, black), (white.upper(), chr(ord(black) - 6)))
+    for letter, sign in zip("KQRBNPkqrbnp", "♔♕♖♗♘♙♚♛♜♝♞♟", strict=True)
 }
 
 
@@ -168,6 +166,13 @@ def _squares(letters: str, pieces: Mapping[str, Piece], **more: Any) -> Board:
 _EDGES: Final = str.maketrans("┌┬┐├┼┤└┴┘─│", "+" * 9 + "-|")
 _LINE: Final = Piece(colour=INK, shape="block")
 _BARS: Final = dict.fromkeys("+-|", _LINE)
+_OWNERS: Final = {"1": Piece(colour=BLUE, sign="1"), "2": Piece(colour=ORANGE, sign="2")}
+_BOXES: Final = _pieces(
+    _BARS | _OWNERS,
+    grounds=((INK, _PALE), (_PALE, LIGHT)),
+    widths=(0.28, 1.0),
+    heights=(0.28, 1.0),
+)
 _PAWNS: Final = {"0": _WHITE, "@": _BLACK, "#": Piece(colour=BLUE), "%": Piece(colour=ORANGE)}
 _WALLS: Final = _pieces(
     _BARS | _PAWNS,
@@ -182,15 +187,11 @@ def _dots(text: str, game: OpenSpielGame) -> Blocks:
     lines = [line.translate(_EDGES)[::2] for line in text.split("\n") if line]
     if not all(re.fullmatch(r"[-+| 12]+", line) for line in lines):
         raise ValueError("no board")
-    owners = {"1": Piece(colour=BLUE, sign="1"), "2": Piece(colour=ORANGE, sign="2")}
     names = [
         [f"{'vh'[c % 2]},{r // 2},{c // 2}" if (r + c) % 2 else "" for c in range(len(line))]
         for r, line in enumerate(lines)
     ]
-    grounds, sizes = ((INK, _PALE), (_PALE, LIGHT)), (0.28, 1.0)
-    pieces = _BARS | owners
-    look = _pieces(pieces, grounds=grounds, widths=sizes, heights=sizes)
-    return [replace(look, cells=lines, names=names)]
+    return [replace(_BOXES, cells=lines, names=names)]
 
 
 def _quoridor(text: str, game: OpenSpielGame) -> Blocks:
@@ -205,10 +206,8 @@ def _quoridor(text: str, game: OpenSpielGame) -> Blocks:
         for r, kinds in zip(tracks, (("", "v"), ("h", "-")) * len(tracks), strict=False)
     ]
     cells = [["" if letter == "." else letter for letter in line] for line in lines]
-    return [
-        replace(_WALLS, cells=cells, names=names, columns=columns, rows=rows),
-        f"walls: {walls}",
-    ]
+    board = replace(_WALLS, cells=cells, names=names, columns=columns, rows=rows)
+    return [board, f"walls left: {walls}"]
 
 
 def _mancala(text: str, game: OpenSpielGame) -> Blocks:
@@ -267,6 +266,9 @@ def _journey(name: str) -> tuple[str, ...]:
 # -- cards and dice --------------------------------------------------------------------------------
 
 
+_FACE: Final = re.compile(r"[2-9TJQKA][shdc]")
+
+
 def _rank(number: int, ranks: int) -> str:
     return "JQKA"[number] if ranks <= 4 else str(number + 1)
 
@@ -316,18 +318,14 @@ def _gin(text: str, game: OpenSpielGame) -> Blocks:
     facts = dict(re.findall(r"(Phase|Upcard|Stock size|Discard pile|Knock card): *(\w*)", text))
     blocks: Blocks = [f"{facts['Phase']}, knock at {facts['Knock card']}"]
     for deadwood, hand in re.findall(r"Deadwood=(\d+)(.*?)\+-+\+\n\n", text + "\n\n", re.S):
-        cards = _cards_in(hand.partition("+")[2])
+        cards = _FACE.findall(hand.partition("+")[2])
         blocks.append(Cards(faces=cards, names=cards, title=f"your hand, deadwood {deadwood}"))
     upcard = [] if facts["Upcard"] == "XX" else [facts["Upcard"]]
     blocks.append(Cards(faces=upcard, names=["upcard"], title="upcard"))
     blocks.append(Cards(faces="?", names=["stock"], title=f"stock of {facts['Stock size']}"))
-    blocks.append(Cards(faces=_cards_in(facts["Discard pile"]), title="discards"))
+    blocks.append(Cards(faces=_FACE.findall(facts["Discard pile"]), title="discards"))
     laid = re.findall(r"(?:Layed melds|Layoffs): .*", text)
     return [*blocks, "\n".join(laid)] if laid else blocks
-
-
-def _cards_in(text: str) -> list[str]:
-    return re.findall(r"[2-9TJQKA][shdc]", text)
 
 
 def _hearts(text: str, game: OpenSpielGame) -> Blocks:
@@ -389,12 +387,8 @@ _HAVANNAH: Final = Board(
     look=_pieces({"O": _WHITE, "@": _BLACK}, look="hexagons", slope=-0.5),
     before=lambda text: re.sub(r"[\[\]]", " ", text),
 )
-_DRAUGHTS: Final = {
-    "o": _WHITE,
-    "8": Piece(colour=LIGHT, sign="K"),
-    "+": _BLACK,
-    "*": Piece(colour=INK, sign="K"),
-}
+_KINGS: Final = {"8": replace(_WHITE, sign="K"), "*": replace(_BLACK, sign="K")}
+_MEN: Final = {"o": _WHITE, "+": _BLACK, **_KINGS}
 _AMAZONS: Final = _pieces({"X": _BLACK, "O": _WHITE, "#": _LINE}, grounds=CHEQUERED)
 _OTHELLO: Final = Board(row=r"\d ((?:[-xo] )+)\d", look=_pieces({"x": _BLACK, "o": _WHITE}))
 _COLUMNS: Final = Board(row=r"([.xo]+)", look=_pieces(_DISCS), letters="", first=0, fallen=True)
@@ -407,14 +401,9 @@ LOOKS: Final[Mapping[str, Look]] = {
     "backgammon": Look(_backgammon, ("x (white)", "o (blue)"), _journey),
     "blackjack": Look(_blackjack),
     "breakthrough": Look(_squares("wb", {"w": _WHITE, "b": _BLACK}), _WB),
-    "checkers": Look(_squares("o+8*", _DRAUGHTS), ("o (white)", "+ (black)")),
+    "checkers": Look(_squares("o+8*", _MEN), ("o (white)", "+ (black)")),
     "chess": Look(_squares("".join(_CHESS), _CHESS, before=_fen), _WB),
-    "clobber": _TOUCHED,
-    "connect_four": Look(
-        _COLUMNS, _XO, lambda name: (name[1:],), lambda name: f"column {name[1:]}"
-    ),
-    "dark_hex": _DARK,
-    "dark_hex_ir": _DARK,
+    "connect_four": Look(_COLUMNS, _XO, lambda name: (name[1:],)),
     "dots_and_boxes": Look(_dots, ("1 (blue)", "2 (orange)"), lambda name: (name[3:-1],)),
     "gin_rummy": Look(_gin, path=_card),
     "go": Look(_CROSSINGS, _WB, word=_spoken),
@@ -422,20 +411,17 @@ LOOKS: Final[Mapping[str, Look]] = {
     "hearts": Look(_hearts, path=_card),
     "hex": Look(Board(row=r" *((?:[.xo] ?)+)", look=_HEXES), _XO),
     "kuhn_poker": Look(_kuhn),
-    "latent_ttt": _TIC,
     "leduc_poker": Look(_leduc),
     "liars_dice": Look(_liars_dice, word=_bid),
-    "lines_of_action": _TOUCHED,
     "mancala": Look(_mancala, ("the lower row", "the upper row"), lambda name: (name,)),
-    "mnk": _TIC,
     "othello": Look(_OTHELLO),
     "phantom_go": Look(_CROSSINGS, word=_spoken),
-    "phantom_ttt": _TIC,
-    "phantom_ttt_ir": _TIC,
-    "python_tic_tac_toe": _TIC,
     "quoridor": Look(_quoridor, ("0 (white)", "@ (black)"), lambda name: (name,)),
-    "tic_tac_toe": _TIC,
     "ultimate_tic_tac_toe": Look(_NINES, ("x", "o"), _local),
+    **dict.fromkeys(("clobber", "lines_of_action"), _TOUCHED),
+    **dict.fromkeys(("dark_hex", "dark_hex_ir"), _DARK),
+    **dict.fromkeys(("latent_ttt", "mnk", "phantom_ttt", "phantom_ttt_ir"), _TIC),
+    **dict.fromkeys(("python_tic_tac_toe", "tic_tac_toe"), _TIC),
 }
 """The games that are drawn, by OpenSpiel's short names."""
 
