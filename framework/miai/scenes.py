@@ -24,7 +24,7 @@ import math
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, cycle, islice
 from typing import Final, Literal
@@ -45,7 +45,7 @@ _LARGEST_CELL: Final = 56
 _MOST_STACKED: Final = 5
 _CARD: Final = (40, 56)
 _SUITS: Final = {"s": "♠", "h": "♥", "d": "♦", "c": "♣"}
-_PIPS: Final = {1: "4", 2: "08", 3: "048", 4: "0268", 5: "02468", 6: "023568"}
+_PIPS: Final = {"1": "4", "2": "08", "3": "048", "4": "0268", "5": "02468", "6": "023568"}
 
 
 CHEQUERED: Final = (("#ffffff", "#c9d3cf"), ("#c9d3cf", "#ffffff"))
@@ -133,8 +133,6 @@ class Grid:
         """Return the cells whose content differs from an earlier grid's of the same size."""
         return [at for at, content in self.existing() if before.cells[at[0]][at[1]] != content]
 
-    # -- text -------------------------------------------------------------------------------------
-
     def text(self) -> str:
         """Return the grid as lines, with the coordinates if it has any."""
         shown = {at: self._written(content) for at, content in self.existing()}
@@ -173,8 +171,6 @@ class Grid:
             line = [at for at, _ in self.existing() if at[axis] == index]
             if line and name:
                 yield line[-1 if axis and not self.slope else 0], name
-
-    # -- picture ----------------------------------------------------------------------------------
 
     @cached_property
     def _tracks(self) -> tuple[list[float], list[float], float, float]:
@@ -256,8 +252,9 @@ class Grid:
             top = y + step * place if down else y + height - step * (place + 1)
             yield from self.pieces[letter].draw((x, top, width, step))
         if len(content) > _MOST_STACKED:
-            count = Piece(colour=self.pieces[letter].colour, sign=str(len(content)))
-            yield from count.draw((x, top, width, step))
+            yield from replace(self.pieces[letter], sign=str(len(content))).draw(
+                (x, top, width, step)
+            )
 
     def _outline(self, at: tuple[int, int], top: float) -> str:
         x, y, width, height = map(number, self.box(at, top))
@@ -319,9 +316,9 @@ class Cards:
         width, height = _CARD[0], _CARD[0] if self.dice else _CARD[1]
         in_row = (WIDTH - _PAD) // (width + 8)
         first = top + (LINE_HEIGHT if self.title else _PAD / 2)
-        places = (divmod(place, in_row) for place in range(len(self.faces)))
         return [
-            (_PAD + (width + 8) * x, first + (height + 6) * y, width, height) for y, x in places
+            (_PAD + (width + 8) * (n % in_row), first + (height + 6) * (n // in_row), width, height)
+            for n in range(len(self.faces))
         ]
 
     def parts(self, top: float) -> Iterator[Markup]:
@@ -333,15 +330,14 @@ class Cards:
             place = {"x": x, "y": y, "width": width, "height": height}
             fill = BLUE if face == "?" else LIGHT
             yield tag("rect", **place, rx=6, fill=fill, stroke=INK)
-            if self.dice and face.isdecimal() and int(face) in _PIPS:
-                for pip in map(int, _PIPS[int(face)]):
-                    centre = {"cx": x + 10 * (1 + pip % 3), "cy": y + 10 * (1 + pip // 3)}
-                    yield tag("circle", **centre, r=4, fill=INK)
-            else:
+            pips = _PIPS.get(face, "") if self.dice else ""
+            for pip in map(int, pips):
+                centre = {"cx": x + 10 * (1 + pip % 3), "cy": y + 10 * (1 + pip // 3)}
+                yield tag("circle", **centre, r=4, fill=INK)
+            if not pips:
                 suit = "" if self.dice else _SUITS.get(face[1:].lower(), "")
-                colour = VERMILLION if suit in ("♥", "♦") and suit else INK
                 sign = face.replace("T", "10")[:-1] + suit if suit else face
-                colour = LIGHT if face == "?" else colour
+                colour = LIGHT if face == "?" else VERMILLION if suit in ("♥", "♦") else INK
                 yield label(sign, x + width / 2, y + height / 2, 18, fill=colour)
 
     def regions(self, top: float) -> dict[str, Box]:

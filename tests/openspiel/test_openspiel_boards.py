@@ -17,7 +17,7 @@ from miai.scenes import Cards, Grid, Scene
 from miai.squares import PAPER
 from miai.testing import check_renderer
 from miai_openspiel.boards import LOOKS, SpielRenderer
-from miai_openspiel.catalogue import games, parameters_of
+from miai_openspiel.catalogue import games
 from miai_openspiel.games import OpenSpielGame, OpenSpielState
 
 BOARDS: dict[str, tuple[str, Callable[[str], str]]] = {
@@ -52,8 +52,6 @@ BUTTONS = {
 """What cannot be clicked in a picture."""
 
 DRAWN = sorted({*BOARDS, *BUTTONS, "hearts"})
-SHORT = {"backgammon": 6, "chess": 12, "go": 3, "havannah": 6, "hex": 6, "quoridor": 6}
-SMALL = {"go": {"board_size": 5}, "havannah": {"board_size": 4}, "quoridor": {"board_size": 5}}
 
 
 def cards_of(name: str, text: str, player: int) -> list[str]:
@@ -108,7 +106,7 @@ def check_board(name: str, grid: Grid, state: OpenSpielState) -> None:
 
 
 def play(name: str, seed: int, plies: int) -> None:
-    game = OpenSpielGame(name, parameters_of(name)(**SMALL.get(name, {})))
+    game = OpenSpielGame(name)
     renderer, looks = SpielRenderer(game), defaultdict[str, set[Any]](set)
     for state, view in decisions(game, seed, plies=plies):
         assert isinstance(state, OpenSpielState)
@@ -151,31 +149,28 @@ def check_actions(name: str, scene: Scene, state: OpenSpielState, renderer: Spie
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_a_game_is_played_by_clicks_and_words(name: str) -> None:
-    play(name, 1, SHORT.get(name, 12))
+    play(name, 1, 6)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DRAWN)
 def test_whole_games_are_played_by_clicks_and_words(name: str) -> None:
-    for seed in range(2, 6):
+    for seed in range(2, 4):
         play(name, seed, 400)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(games()))
-def test_every_game_is_shown_by_the_rules_of_renderers(name: str) -> None:
-    game = OpenSpielGame(name)
-    check_renderer(game, SpielRenderer, games=1, max_plies=10)
+QUICK = {"kuhn_poker", "leduc_poker", "phantom_ttt"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n not in QUICK)) for n in games()]
+)
+def test_every_game_is_shown_as_its_player_observed_it(name: str) -> None:
+    renderer = SpielRenderer(game := OpenSpielGame(name))
+    check_renderer(game, SpielRenderer, games=2, max_plies=10)
     for _, view in decisions(game, 3, plies=6):
-        assert all(SpielRenderer(game).clicks(view).labels.values())
-        assert not re.search(
-            r"Player: \d|\x1b|State\(|Terminal\?", SpielRenderer(game).render(view)
-        )
-
-
-@pytest.mark.parametrize("name", ["kuhn_poker", "leduc_poker", "phantom_ttt"])
-def test_hidden_games_show_what_was_observed_alone(name: str) -> None:
-    check_renderer(OpenSpielGame(name), SpielRenderer, games=4, seed=2)
+        assert all(renderer.clicks(view).labels.values())
+        assert not re.search(r"Player: \d|\x1b|State\(|Terminal\?", renderer.render(view))
 
 
 @pytest.mark.parametrize("name", sorted(LOOKS))

@@ -11,7 +11,7 @@ import re
 import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, pairwise
+from itertools import chain, pairwise
 from typing import Any, Final
 
 import pyspiel
@@ -124,10 +124,9 @@ class Board:
         rows = [str(height - r if self.upward else r + self.first) for r in range(height)]
         written = "{1}" if self.fallen else "{1}{0}" if self.letters else "{0},{1}"
         names = [[written.format(row, column) for column in columns] for row in rows]
-        rows = [] if self.fallen else rows
         grid = replace(look, cells=cells, names=names, columns=columns, rows=rows)
         letters = "".join(columns)
-        others = [line.strip() for line, match in zip(lines, matches, strict=True) if not match]
+        others = [line for line, match in zip(lines, matches, strict=True) if not match]
         others = [x for x in others if not letters.startswith(x.replace(" ", "").lower())]
         return [grid, "\n".join(others)] if others else [grid]
 
@@ -254,13 +253,9 @@ def _backgammon(text: str, game: OpenSpielGame) -> Blocks:
 
 def _journey(name: str) -> tuple[str, ...]:
     """Return the points to click for two moves of checkers: from, to, from, to."""
-    path: list[str] = []
-    for move in name.partition(" - ")[2].replace("*", "").split():
-        steps, _, times = move.partition("(")
-        points = steps.split("/")
-        for start, end in pairwise(points):
-            path += [start, end] * int(times.rstrip(")") or 1)
-    return tuple(path)
+    moves = re.findall(r"([^ (]+)(?:\((\d)\))?", name.partition(" - ")[2].replace("*", ""))
+    steps = ([*pairwise(points.split("/"))] * int(times or 1) for points, times in moves)
+    return tuple(chain(*chain(*steps)))
 
 
 # -- cards and dice --------------------------------------------------------------------------------
@@ -316,16 +311,17 @@ def _bid(name: str) -> str:
 def _gin(text: str, game: OpenSpielGame) -> Blocks:
     """Draw a hand, the upcard, the stock and the discards."""
     facts = dict(re.findall(r"(Phase|Upcard|Stock size|Discard pile|Knock card): *(\w*)", text))
-    blocks: Blocks = [f"{facts['Phase']}, knock at {facts['Knock card']}"]
-    for deadwood, hand in re.findall(r"Deadwood=(\d+)(.*?)\+-+\+\n\n", text + "\n\n", re.S):
-        cards = _FACE.findall(hand.partition("+")[2])
-        blocks.append(Cards(faces=cards, names=cards, title=f"your hand, deadwood {deadwood}"))
+    hands = re.findall(r"Deadwood=(\d+)(.*?)\+-+\+\n\n", text + "\n\n", re.S)
+    found = ((_FACE.findall(hand.partition("+")[2]), deadwood) for deadwood, hand in hands)
     upcard = [] if facts["Upcard"] == "XX" else [facts["Upcard"]]
-    blocks.append(Cards(faces=upcard, names=["upcard"], title="upcard"))
-    blocks.append(Cards(faces="?", names=["stock"], title=f"stock of {facts['Stock size']}"))
-    blocks.append(Cards(faces=_FACE.findall(facts["Discard pile"]), title="discards"))
     laid = re.findall(r"(?:Layed melds|Layoffs): .*", text)
-    return [*blocks, "\n".join(laid)] if laid else blocks
+    return [
+        "\n".join([f"{facts['Phase']}, knock at {facts['Knock card']}", *laid]),
+        *(Cards(faces=f, names=f, title=f"your hand, deadwood {points}") for f, points in found),
+        Cards(faces=upcard, names=["upcard"], title="upcard"),
+        Cards(faces="?", names=["stock"], title=f"stock of {facts['Stock size']}"),
+        Cards(faces=_FACE.findall(facts["Discard pile"]), title="discards"),
+    ]
 
 
 def _hearts(text: str, game: OpenSpielGame) -> Blocks:
@@ -351,21 +347,15 @@ def _blackjack(text: str, game: OpenSpielGame) -> Blocks:
             for line in re.findall(r"Cards:(.*)", text)
         )
     else:
-        numbers = [*map(int, text.split())]
-        own, dealer = [*map(_face, numbers[:2])], ["?", *map(_face, numbers[2:3])]
-        later, stood = iter(numbers[3:]), False
-        for number in later:
-            if stood:
-                dealer.append(_face(number))
-            elif number == 1:
-                stood = True
-            else:
-                own += map(_face, islice(later, 1))
+        deal = r"^(\d*) ?(\d*) ?(\d*)((?: 0(?: \d+)?)*)((?: 1(?: \d+)*)?)$"
+        first, second, upcard, hits, later = re.findall(deal, text)[0]
+        own = [_face(n) for n in (first, second, *hits.split()[1::2]) if n]
+        dealer = ["?", *(_face(n) for n in (upcard, *later.split()[1:]) if n)]
     return [Cards(faces=own, title="your cards"), Cards(faces=dealer, title="dealer")]
 
 
-def _face(number: int) -> str:
-    return "A23456789TJQK"[number % 13] + "cdhs"[number // 13]
+def _face(number: str) -> str:
+    return "A23456789TJQK"[int(number) % 13] + "cdhs"[int(number) // 13]
 
 
 def _card(name: str) -> tuple[str, ...]:
@@ -387,8 +377,8 @@ _HAVANNAH: Final = Board(
     look=_pieces({"O": _WHITE, "@": _BLACK}, look="hexagons", slope=-0.5),
     before=lambda text: re.sub(r"[\[\]]", " ", text),
 )
-_KINGS: Final = {"8": replace(_WHITE, sign="K"), "*": replace(_BLACK, sign="K")}
-_MEN: Final = {"o": _WHITE, "+": _BLACK, **_KINGS}
+_MEN: Final = {"o": _WHITE, "+": _BLACK, "8": replace(_WHITE, sign="K")}
+_MEN["*"] = replace(_BLACK, sign="K")
 _AMAZONS: Final = _pieces({"X": _BLACK, "O": _WHITE, "#": _LINE}, grounds=CHEQUERED)
 _OTHELLO: Final = Board(row=r"\d ((?:[-xo] )+)\d", look=_pieces({"x": _BLACK, "o": _WHITE}))
 _COLUMNS: Final = Board(row=r"([.xo]+)", look=_pieces(_DISCS), letters="", first=0, fallen=True)
@@ -477,16 +467,11 @@ class SpielRenderer(SceneRenderer):
         for action, name in names.items():
             word = f"action {name}" if name.isdecimal() else look.word(name)
             words[f"{word} (other order)" if word in words else word] = action
-        actions = {action: look.path(name) for action, name in self._places(view, names).items()}
+        if game.short_name == "chess" and isinstance(state := view.state, OpenSpielState):
+            board = state.inner.board()  # its own names, such as Nf3, do not say from where
+            names = {a: pyspiel.chess.action_to_move(a, board).to_lan() for a in names}
+        actions = {action: look.path(name) for action, name in names.items()}
         return replace(scene, actions=actions, labels={a: word for word, a in words.items()})
-
-    def _places(self, view: PlayerView, names: dict[int, str]) -> dict[int, str]:
-        """Return texts that name the cells of actions; chess has others, such as Nf3."""
-        state = view.state if self.game.short_name == "chess" else None
-        if not isinstance(state, OpenSpielState):
-            return names
-        board = state.inner.board()
-        return {action: pyspiel.chess.action_to_move(action, board).to_lan() for action in names}
 
     def _marked(self, blocks: Blocks, inner: Any) -> Blocks:
         """Return the blocks with the cells marked that the last action of a player changed."""
@@ -498,5 +483,5 @@ class SpielRenderer(SceneRenderer):
         for entry in history[:last]:
             before.apply_action(entry.action)
         earlier = self.blocks(str(before))[0]
-        assert isinstance(earlier, Grid)
-        return [replace(blocks[0], marks=blocks[0].changes(earlier)), *blocks[1:]]
+        marks = blocks[0].changes(earlier) if isinstance(earlier, Grid) else ()
+        return [replace(blocks[0], marks=marks), *blocks[1:]]

@@ -20,12 +20,10 @@ def miai_register(registry: Registry) -> None:
             parameters=f"miai_openspiel.catalogue:{name}",
             summary=entry["title"],
         )
-        _add_renderer(registry, PREFIX + name)
-        _add_agents(
+        _add_components(
             registry, PREFIX + name, bots=not entry["hides"], search=not entry["simultaneous"]
         )
-    _add_renderer(registry, "openspiel")
-    _add_agents(registry, "openspiel", bots=True, search=True)  # whatever game its text names
+    _add_components(registry, "openspiel", bots=True, search=True)  # whatever game its text names
     registry.add(
         "game",
         "openspiel",
@@ -35,13 +33,10 @@ def miai_register(registry: Registry) -> None:
     )
 
 
-def _add_renderer(registry: Registry, game: str) -> None:
-    factory = "miai_openspiel.boards:SpielRenderer"
-    registry.add("renderer", game, factory, summary="Boards and cards, or text", game=game)
-
-
-def _add_agents(registry: Registry, game: str, *, bots: bool, search: bool) -> None:
-    """Add OpenSpiel's players for a game: its policies, its bots, and its search."""
+def _add_components(registry: Registry, game: str, *, bots: bool, search: bool) -> None:
+    """Add a game's renderer and OpenSpiel's players: its policies, its bots, and its search."""
+    looks = "miai_openspiel.boards:SpielRenderer"
+    registry.add("renderer", game, looks, summary="Boards and cards, or text", game=game)
     agents = [("openspiel-policy", "SpielPolicy", "A policy computed in OpenSpiel, from a file")]
     if bots:
         agents.append(("openspiel-bot", "NamedBot", "A bot of OpenSpiel, by its name"))
