@@ -456,8 +456,8 @@ class SceneRenderer(ABC):
         return self._ground
 
     def _drawn(self, scene: Scene) -> str:
-        name, _, ground = self._ground.partition(">")
-        same = ground == f"{scene.ground()}</g>"
+        name, _, known = self._ground.partition(">")
+        same = (ground := scene.ground()) and known == f"{ground}</g>"
         return scene.svg(tag("use", href="#" + name.split('"')[1]) if same else None)
 
     def svg(self, view: PlayerView) -> str:

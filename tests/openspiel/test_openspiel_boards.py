@@ -42,7 +42,7 @@ BUTTONS = {
     "backgammon": "Pass",
     "blackjack": "Hit|Stand",
     "gin_rummy": r"Pass|Knock|(?:\w[shdc]){3,5}",
-    "go": "pass",
+    "go": "PASS",
     "kuhn_poker": "Pass|Bet",
     "leduc_poker": "Fold|Call|Raise",
     "othello": "pass",
@@ -150,6 +150,7 @@ def check_actions(name: str, scene: Scene, state: OpenSpielState, renderer: Spie
 @pytest.mark.parametrize("name", DRAWN)
 def test_a_game_is_played_by_clicks_and_words(name: str) -> None:
     play(name, 1, 6)
+    check_renderer(OpenSpielGame(name), SpielRenderer, games=1, max_plies=3)
 
 
 @pytest.mark.slow
@@ -159,18 +160,14 @@ def test_whole_games_are_played_by_clicks_and_words(name: str) -> None:
         play(name, seed, 400)
 
 
-QUICK = {"kuhn_poker", "leduc_poker", "phantom_ttt"}
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n not in QUICK)) for n in games()]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", games())
 def test_every_game_is_shown_as_its_player_observed_it(name: str) -> None:
     renderer = SpielRenderer(game := OpenSpielGame(name))
     check_renderer(game, SpielRenderer, games=2, max_plies=10)
     for _, view in decisions(game, 3, plies=6):
         assert all(renderer.clicks(view).labels.values())
-        assert not re.search(r"Player: \d|\x1b|State\(|Terminal\?", renderer.render(view))
+        assert not re.search(r"Action: |\x1b|State\(|Terminal\?", renderer.render(view))
 
 
 @pytest.mark.parametrize("name", sorted(LOOKS))

@@ -11,6 +11,7 @@ import re
 import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, pairwise
 from typing import Any, Final
 
@@ -28,31 +29,29 @@ Draw = Callable[[str, OpenSpielGame], Blocks]
 _DEBUGGING: Final = re.compile(
     r"\x1b\[[\d;]*m|^(?:\w*State\(.*\)|Terminal\?.*|(?:Move number|Repeated move):.*"
     r"|(?:History|Row actions|Col actions|Previous player|Extra turn):.*|[Cc]urrent [Pp]layer: .*"
-    r"|Normal form game .*?, (?=\w)|Terminal State:|\d+) *$",
+    r"|Normal form game .*?, (?=\w)|Terminal State:|\w*(?:Observer|StatePlayer): \d|\d+) *$",
     re.M,
 )
-_PREFIX: Final = re.compile(r"^(?:Player: \d+ )?(?:Action: )?(?:\d+ - (?=[\dB]))?(?:p\d (?=tile))?")
+_PREFIX: Final = re.compile(
+    r"^(?:Player: \d+ )?(?:Action: )?(?:\d+ - (?=[\dB])|p\d (?=tile)|[BW] (?=PASS))?"
+)
 
 
 def clean(text: str) -> str:
     """Return a text without codes of terminals, empty lines, and lines for debugging."""
-    lines = (line.rstrip() for line in _DEBUGGING.sub("", text).split("\n"))
-    fields = (re.sub(r"\]\s*\[", "\n", s)[1:-1] if re.match(r"\[\w+: ", s) else s for s in lines)
-    return "\n".join(line for line in fields if line.strip()) or "nothing to see yet"
+    one_a_line = partial(re.sub, r"\]\s*\[", "\n")
+    fields = re.sub(r"^\[(\w+[: ].*)\]$", lambda line: one_a_line(line[1]), text, flags=re.M)
+    lines = (line.rstrip() for line in _DEBUGGING.sub("", fields).split("\n"))
+    return "\n".join(filter(None, lines)) or "nothing to see yet"
 
 
 def _worded(name: str) -> str:
     return _PREFIX.sub("", name)
 
 
-def _spoken(name: str) -> str:
-    return name.split(" ")[-1].lower()
-
-
 def _pairs(name: str) -> tuple[str, ...]:
     """Return the cells that an action names: ``a7b6*``, ``B c3``, ``x(0,1)``, ``O To (2, 3)``."""
-    cells = re.findall(r"[a-z]\d+|\d+, ?\d+", name)
-    return tuple(cell.replace(" ", "") for cell in cells)
+    return tuple(re.findall(r"[a-z]\d+|\d+,\d+", name.replace(", ", ",")))
 
 
 @dataclass(frozen=True)
@@ -240,11 +239,10 @@ def _backgammon(text: str, game: OpenSpielGame) -> Blocks:
         above, below = below, above
     above, below = ([*p[:6], "Bar", *p[6:], "Off"] for p in (above, below))
     cells: list[Any] = [above, upper, [None] * 14, lower, below]
-    names = [above, above, below, below, below]
     grid = Grid(
         cells=cells,
         pieces={"x": _WHITE, "o": Piece(colour=BLUE)},
-        names=names,
+        names=[above, above, below, below, below],
         heights=[0.6, 5, 0.6, 5, 0.6],
         grounds=((PAPER,), ("#f3e3c3", "#d9b98c"), (PAPER,), ("#d9b98c", "#f3e3c3"), (PAPER,)),
     )
@@ -396,7 +394,7 @@ LOOKS: Final[Mapping[str, Look]] = {
     "connect_four": Look(_COLUMNS, _XO, lambda name: (name[1:],)),
     "dots_and_boxes": Look(_dots, ("1 (blue)", "2 (orange)"), lambda name: (name[3:-1],)),
     "gin_rummy": Look(_gin, path=_card),
-    "go": Look(_CROSSINGS, _WB, word=_spoken),
+    "go": Look(_CROSSINGS, _WB),
     "havannah": Look(_HAVANNAH, ("O (white)", "@ (black)")),
     "hearts": Look(_hearts, path=_card),
     "hex": Look(Board(row=r" *((?:[.xo] ?)+)", look=_HEXES), _XO),
@@ -405,7 +403,7 @@ LOOKS: Final[Mapping[str, Look]] = {
     "liars_dice": Look(_liars_dice, word=_bid),
     "mancala": Look(_mancala, ("the lower row", "the upper row"), lambda name: (name,)),
     "othello": Look(_OTHELLO),
-    "phantom_go": Look(_CROSSINGS, word=_spoken),
+    "phantom_go": Look(_CROSSINGS),
     "quoridor": Look(_quoridor, ("0 (white)", "@ (black)"), lambda name: (name,)),
     "ultimate_tic_tac_toe": Look(_NINES, ("x", "o"), _local),
     **dict.fromkeys(("clobber", "lines_of_action"), _TOUCHED),
