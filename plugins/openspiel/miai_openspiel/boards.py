@@ -11,7 +11,6 @@ import re
 import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain, pairwise
 from typing import Any, Final
 
@@ -23,9 +22,6 @@ from miai.squares import BLUE, INK, LIGHT, ORANGE, PAPER, VERMILLION
 from miai_openspiel.games import OpenSpielGame, OpenSpielState
 
 Blocks = list[Grid | Cards | str]
-Draw = Callable[[str, OpenSpielGame], Blocks]
-"""Returns a scene's blocks for a text. Raises `ValueError` or `LookupError` if it does not fit."""
-
 _DEBUGGING: Final = re.compile(
     r"\x1b\[[\d;]*m|^(?:\w*State\(.*\)|Terminal\?.*|(?:Move number|Repeated move):.*"
     r"|(?:History|Row actions|Col actions|Previous player|Extra turn):.*|[Cc]urrent [Pp]layer: .*"
@@ -39,8 +35,7 @@ _PREFIX: Final = re.compile(
 
 def clean(text: str) -> str:
     """Return a text without codes of terminals, empty lines, and lines for debugging."""
-    one_a_line = partial(re.sub, r"\]\s*\[", "\n")
-    fields = re.sub(r"^\[(\w+[: ].*)\]$", lambda line: one_a_line(line[1]), text, flags=re.M)
+    fields = re.sub(r"(?m)^\[(\w+[: ].*)\]$", lambda m: re.sub(r"\]\s*\[", "\n", m[1]), text)
     lines = (line.rstrip() for line in _DEBUGGING.sub("", fields).split("\n"))
     return "\n".join(filter(None, lines)) or "nothing to see yet"
 
@@ -59,13 +54,13 @@ class Look:
     """How a game is drawn.
 
     Attributes:
-      draw: see `Draw`.
+      draw: returns a scene's blocks for a text; `ValueError`, `LookupError` if it does not fit.
       sides: what the players are called, in their order.
       path: the names to click for an action of a name; empty for a button.
       word: the text of an action's button.
     """
 
-    draw: Draw
+    draw: Callable[[str, OpenSpielGame], Blocks]
     sides: Sequence[str] = ()
     path: Callable[[str], tuple[str, ...]] = _pairs
     word: Callable[[str], str] = _worded
