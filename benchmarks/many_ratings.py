@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from common.evidence import record
 from miai_tournaments.commands.rate import rate_runs
 from miai_tournaments.ratings.ratings import ELO, Z95
 
@@ -44,6 +45,10 @@ if __name__ == "__main__":
     parser.add_argument("--players", type=int, default=10_000)
     parser.add_argument("--games", type=int, default=1_000_000)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--record", action="store_true", help="Write the row of the page")
     options = parser.parse_args()
     figures = measure(options.players, options.games)
+    if options.record:
+        held = f"{100 * figures['held']:.1f} % of the intervals hold"
+        record("many-ratings", f"{figures['seconds']:.1f} s; {held}")
     print(json.dumps(figures) if options.json else figures)
