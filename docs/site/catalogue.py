@@ -46,7 +46,7 @@ API: Final[Mapping[str, tuple[str, ...]]] = {
     "Framework": (
         *("miai", "miai.api", "miai.game", "miai.agent", "miai.information", "miai.parameters"),
         *("miai.errors", "miai.clock", "miai.values", "miai.record", "miai.record_reader"),
-        *("miai.render", "miai.markup", "miai.squares", "miai.environments"),
+        *("miai.render", "miai.scenes", "miai.markup", "miai.squares", "miai.environments"),
         *("miai.playing", "miai.plugins", "miai.search", "miai.beliefs", "miai.testing"),
         *("miai.process.sandbox", "miai.cli.options", "miai.web.sections"),
     ),

@@ -144,7 +144,7 @@ class Grid:
         for at, name in self._borders("rows"):
             parts.append((at[0], columns[at] - len(name) - 1, name))
         for at, name in self._borders("columns"):
-            shift, row = 0, at[0] + (-1 if self.slope else 1)
+            shift, row = round(step * self.slope), at[0] + (-1 if self.slope else 1)
             parts.append((row, columns[at] - shift, name.rjust(wide)))
         lines: dict[int, str] = {}
         for row, column, text in sorted(parts):

@@ -151,7 +151,7 @@ def check_actions(name: str, scene: Scene, state: OpenSpielState, renderer: Spie
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_a_game_is_played_by_clicks_and_words(name: str) -> None:
-    for seed in range(1 if name in BOARDS else 5):
+    for seed in range(1 if name in BOARDS else 12):
         play(name, seed, 4)
     check_renderer(OpenSpielGame(name), SpielRenderer, games=1, max_plies=2)
 
