@@ -280,7 +280,7 @@ def test_illegal_actions_are_refused_with_the_position() -> None:
     with pytest.raises(IllegalActionError) as caught:
         state.apply_action(8)
     assert "A B C D" in caught.value.position
-    with pytest.raises(InvalidActionError, match="0 to 16"):
+    with pytest.raises(InvalidActionError, match="num_distinct_actions = 17, got 17"):
         state.apply_action(17)
     with pytest.raises(InvalidActionError):
         state.apply_action(True)

@@ -68,9 +68,11 @@ def shown_table() -> list[str]:
 def test_make_demo_plays_the_quickstart_and_make_test_tests() -> None:
     """README: "make demo    # a 9x9 Go round-robin, in under two minutes on two cores"."""
     assert "```sh\nmake demo " in README
-    assert "miai tournament run configs/quickstart.toml" in run("make --dry-run demo", ROOT)
+    assert "miai tournament run configs/quickstart.toml" in run(
+        "make --dry-run --no-print-directory demo", ROOT
+    )
     assert '-e ".[web]"' in (ROOT / "Makefile").read_text()
-    last = run("make --dry-run demo", ROOT).splitlines()[-1]
+    last = run("make --dry-run --no-print-directory demo", ROOT).splitlines()[-1]
     assert last == 'echo "Play in the browser: .venv/bin/miai web --open"'
     for target in ("test", "test-all", "soak"):
         assert "bin/pytest" in run(f"make --dry-run {target}", ROOT)
