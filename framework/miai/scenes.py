@@ -135,7 +135,8 @@ class Grid:
 
     def text(self) -> str:
         """Return the grid as lines, with the coordinates if it has any."""
-        shown = {at: self._written(content) for at, content in self.existing()}
+        found = self.existing()
+        shown = {at: f"{len(s)}{s[0]}" if self._is_stack(s) else s or "." for at, s in found}
         wide = max(map(len, (*shown.values(), *self.columns)))
         step = wide + 1 + (wide % 2 == 0 and bool(self.slope))
         columns = {at: round(step * (at[1] + self.slope * at[0])) for at in shown}
@@ -150,9 +151,6 @@ class Grid:
         for row, column, text in sorted(parts):
             lines[row] = lines.get(row, "").ljust(column - left) + text
         return "\n".join(line.rstrip() for line in lines.values())
-
-    def _written(self, content: str) -> str:
-        return f"{len(content)}{content[0]}" if self._is_stack(content) else content or "."
 
     def _is_stack(self, content: str) -> bool:
         return len(content) > 1 and set(content) <= self.pieces.keys()

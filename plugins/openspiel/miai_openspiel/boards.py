@@ -237,7 +237,7 @@ def _backgammon(text: str, game: OpenSpielGame) -> Blocks:
     grid = Grid(
         cells=cells,
         pieces={"x": _WHITE, "o": Piece(colour=BLUE)},
-        names=[above, above, below, below, below],
+        names=[[""] * 14, above, below, below, [""] * 14],
         heights=[0.6, 5, 0.6, 5, 0.6],
         grounds=((PAPER,), ("#f3e3c3", "#d9b98c"), (PAPER,), ("#d9b98c", "#f3e3c3"), (PAPER,)),
     )
@@ -476,5 +476,6 @@ class SpielRenderer(SceneRenderer):
         for entry in history[:last]:
             before.apply_action(entry.action)
         earlier = self.blocks(str(before))[0]
-        marks = blocks[0].changes(earlier) if isinstance(earlier, Grid) else ()
+        changes = blocks[0].changes(earlier) if isinstance(earlier, Grid) else ()
+        marks = [(row, column) for row, column in changes if blocks[0].names[row][column]]
         return [replace(blocks[0], marks=marks), *blocks[1:]]
