@@ -172,7 +172,7 @@ ENDS = (End((1.0, -1.0)), End((-1.0, 1.0)))
         ),
         (lambda: load("phantom_tic_tac_toe"), r"about \d.\de\+10 .*from 500 .*limit is 57\."),
         (lambda: load("kuhn_poker"), "has more than 57 histories"),
-        (lambda: odd(Turning, 0, ENDS, ENDS), "a state can recur, so there is no end"),
+        (lambda: odd(Turning, 0, ENDS, ENDS), "a state can recur, so a game may never end"),
         (
             lambda: TreeGame(Choice(0, (*[ENDS[0]] * 10, *[Choice(0, ENDS * 2)] * 10)), merge=True),
             "has 61 histories, and the limit is 57",  # of 4 worlds

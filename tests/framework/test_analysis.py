@@ -72,14 +72,14 @@ def test_losses_are_those_of_exhaustive_search() -> None:
         assert len(analysis.moves) == len(actions)
         for move in analysis.moves:
             value, played = (value_after(actions[: move.ply + n]) for n in (0, 1))
-            better = value_after([*actions[: move.ply], move.verdict.line[0]])
-            assert move.verdict.loss == abs(value - played), (actions, move)
+            better = value_after([*actions[: move.ply], move.assessment.line[0]])
+            assert move.assessment.loss == abs(value - played), (actions, move)
             assert (better, move.best) == (value, played == value)
             assert analysis.curve[move.ply][2].value == value
-        lost = {move.ply for move in analysis.moves if move.verdict.loss}
+        lost = {move.ply for move in analysis.moves if move.assessment.loss}
         assert {move.ply for move in analysis.mistakes(None)} == lost
         for player in (0, 1):
-            own = [move.verdict.loss or 0.0 for move in analysis.moves if move.actor == player]
+            own = [move.assessment.loss or 0.0 for move in analysis.moves if move.actor == player]
             summary = analysis.summary(player)
             assert summary.loss == pytest.approx(sum(own) / len(own))
             assert summary.best == pytest.approx(own.count(0.0) / len(own))
@@ -93,10 +93,10 @@ def test_an_annotated_record_has_better_lines_that_can_be_followed() -> None:
     record = record_of_actions(game, [4, 1, 0, 8, 3, 5, 6], players=["x", "o"])
     analysis = judged(record)
     (mistake,) = analysis.mistakes()
-    assert (mistake.ply, mistake.verdict.line[0] in (0, 2, 6, 8)) == (1, True)
+    assert (mistake.ply, mistake.assessment.line[0] in (0, 2, 6, 8)) == (1, True)
     noted = annotated(analysis)
     replay(noted)
-    assert noted.variations[0] == (1, mistake.verdict.line[0])
+    assert noted.variations[0] == (1, mistake.assessment.line[0])
     comments = dict(noted.comments)
     assert comments[1] == "win rate 50.0 % for x before the move; the best move"
     assert comments[2].startswith("win rate 50.0 % for o before the move; lost 50.0 %; better: ")
@@ -114,11 +114,11 @@ def test_a_chance_that_was_lost_in_the_dark_is_judged_from_the_belief_beside_the
         analysis = judged(record_of_actions(game, actions, players=["a", "b"]), simulations=600)
         return analysis.moves[-1]
 
-    assert last(king, jack, bet, bet).verdict.loss == 1.0  # of a jack that calls
-    assert last(jack, king, bet, no).verdict.loss == 3.0  # of a king that does not
+    assert last(king, jack, bet, bet).assessment.loss == 1.0  # of a jack that calls
+    assert last(jack, king, bet, no).assessment.loss == 3.0  # of a king that does not
     # A queen that faces a bet cannot know: the belief has both cards, the truth one.
     passed = last(jack, queen, bet, no)
-    assert passed.verdict.loss < 3.0
+    assert passed.assessment.loss < 3.0
     assert passed.truth.line[0] == bet
     assert last(king, queen, bet, no).truth.line[0] == no
 

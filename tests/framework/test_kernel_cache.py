@@ -21,7 +21,13 @@ from miai import kernels
 from miai.kernels.cache import compiling, find_cache, folder_of, needed_by
 from miai.process import compilations, kernel_caches
 from miai.process.agent_process import AgentProcess
-from miai.process.compilations import Announcement, Group, compilation_text, missing_of, prepare
+from miai.process.compilations import (
+    Announcement,
+    KernelGroup,
+    compilation_text,
+    missing_of,
+    prepare,
+)
 from miai.process.sandbox import ProcessLimits
 
 DAY = 24 * 3600
@@ -289,11 +295,11 @@ def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 PAIR = """
 from pathlib import Path
 from miai.kernels import KernelFamily
-from miai.process.compilations import Group
+from miai.process.compilations import KernelGroup
 
 FAMILY = KernelFamily("miai-pair", Path(__file__).parent, {
-    "sums": Group("miai_pair.kernels.sums:load", 2, 1.0),
-    "broken": Group("miai_pair.kernels.sums:fail", 1, 9.0),
+    "sums": KernelGroup("miai_pair.kernels.sums:load", 2, 1.0),
+    "broken": KernelGroup("miai_pair.kernels.sums:fail", 1, 9.0),
 })
 """
 SUMS = """
@@ -340,8 +346,8 @@ def test_all_processes_of_a_user_know_what_is_compiled(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     assert compilation_text() == ""
-    first = Announcement("a", Group("m:f", 4, 40.0), remain=True)
-    second = Announcement("b", Group("m:f", 7, 20.0), remain=True)
+    first = Announcement("a", KernelGroup("m:f", 4, 40.0), remain=True)
+    second = Announcement("b", KernelGroup("m:f", 7, 20.0), remain=True)
     assert compilation_text() == "compiling once, 0 of 11, about 30 s"
     first.count()  # 10 of 60 seconds' work, in
     later = time.time() + 20
@@ -367,7 +373,7 @@ def test_what_is_compiled_is_said_once_in_a_while(
     with compilations.say_compilations(said.append, pause=60.0):
         time.sleep(0.1)
         assert said == []
-        announcement = Announcement("a", Group("m:f", 3, 30.0))
+        announcement = Announcement("a", KernelGroup("m:f", 3, 30.0))
         time.sleep(0.3)
         announcement.end()
     assert len(said) == 1

@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
 
-from miai.analysis.judging import Setup, Task, setup_of, tasks_of
+from miai.analysis.judging import JudgingSetup, Task, setup_of, tasks_of
 from miai.api import analyst_of, recorded_game
 from miai.errors import ConfigError, WorkerError
 from miai.files import Journal, writing
@@ -36,7 +36,7 @@ PHASES: Final = ("beginning", "middle", "end")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Assessment:
     """What somebody expects of a decision.
 
     Attributes:
@@ -56,7 +56,7 @@ class JudgedMove:
 
     Attributes:
       ply, actor, action: as in the record.
-      verdict: of the analyst, who knows what the player knew.
+      assessment: of the analyst, who knows what the player knew.
       truth: of a search that sees everything, in a game that hides information; else None.
       points: what the move lost in points; None if the analyst does not count them.
       information: bits of information that the action was to gain, and the most that one gains;
@@ -66,15 +66,15 @@ class JudgedMove:
     ply: int
     actor: int
     action: int
-    verdict: Verdict
-    truth: Verdict | None = None
+    assessment: Assessment
+    truth: Assessment | None = None
     points: float | None = None
     information: tuple[float, ...] = ()
 
     @property
     def best(self) -> bool:
         """Whether the action is the analyst's, or no worse."""
-        return self.action == self.verdict.line[0] or self.verdict.loss == 0.0
+        return self.action == self.assessment.line[0] or self.assessment.loss == 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +113,7 @@ class Analysis:
 
     record: GameRecord
     game: Game
-    setup: Setup
+    setup: JudgingSetup
     moves: Sequence[JudgedMove]
     curve: Sequence[tuple[int, int, Evaluation]]
     truth: Sequence[tuple[int, int, Evaluation]] = ()
@@ -129,13 +129,15 @@ class Analysis:
     def mistakes(self, most: int | None = MISTAKES) -> list[JudgedMove]:
         """Return the moves that lost a notable amount, the largest first; None for all."""
         info = self.game.info
-        lost = [move for move in self.moves if _share(move.verdict, info) >= _NOTABLE]
-        lost.sort(key=lambda move: (-_share(move.verdict, info), -(move.points or 0.0), move.ply))
+        lost = [move for move in self.moves if _share(move.assessment, info) >= _NOTABLE]
+        lost.sort(
+            key=lambda move: (-_share(move.assessment, info), -(move.points or 0.0), move.ply)
+        )
         return lost[:most]
 
     def summary(self, player: int) -> PlayerSummary:
         """Return how well a player played."""
-        judged = (move for move in self.moves if move.verdict.loss is not None)
+        judged = (move for move in self.moves if move.assessment.loss is not None)
         own = [move for move in judged if move.actor == player]
         size = max(1, len(self.record.moves))
         parts: list[list[JudgedMove]] = [[] for _ in PHASES]
@@ -144,9 +146,9 @@ class Analysis:
         return PlayerSummary(
             moves=len(own),
             best=fmean(move.best for move in own) if own else None,
-            loss=_mean(move.verdict.loss for move in own),
+            loss=_mean(move.assessment.loss for move in own),
             points=_mean(move.points for move in own),
-            phases=tuple(_mean(move.verdict.loss for move in part) for part in parts),
+            phases=tuple(_mean(move.assessment.loss for move in part) for part in parts),
         )
 
 
@@ -161,12 +163,12 @@ _PAWNS: Final = 15.0
 """Pawns that count as the range of evaluations in centipawns."""
 
 
-def _share(verdict: Verdict, info: GameInfo) -> float:
+def _share(assessment: Assessment, info: GameInfo) -> float:
     """Return a loss as a share of the range of values, so that units can be compared."""
-    unit = verdict.value.unit if verdict.value is not None else ValueUnit.SCORE
+    unit = assessment.value.unit if assessment.value is not None else ValueUnit.SCORE
     low, high = info.min_utility, info.max_utility
     ranges = {ValueUnit.PROBABILITY: 1.0, ValueUnit.CENTIPAWNS: 100 * _PAWNS, ValueUnit.SCORE: 1.0}
-    return (verdict.loss or 0.0) / ranges.get(unit, (high - low) or 1.0)
+    return (assessment.loss or 0.0) / ranges.get(unit, (high - low) or 1.0)
 
 
 # -- running --------------------------------------------------------------------------------------
@@ -225,7 +227,7 @@ def analyze(
 
 
 def _results(
-    tasks: Sequence[Task], setup: Setup, most: int, stopped: Callable[[], bool]
+    tasks: Sequence[Task], setup: JudgingSetup, most: int, stopped: Callable[[], bool]
 ) -> Iterator[list[dict[str, Any]]]:
     if not tasks or stopped():
         return
@@ -240,7 +242,7 @@ def _results(
                 return
 
 
-def _judgements(path: Path, setup: Setup) -> dict[int, Any]:
+def _judgements(path: Path, setup: JudgingSetup) -> dict[int, Any]:
     """Return what a journal has of this analysis; begin it again if it is of another."""
     head = {"schema": SCHEMA, **setup}
     with writing(path, ConfigError):
@@ -255,7 +257,7 @@ def _judgements(path: Path, setup: Setup) -> dict[int, Any]:
 
 
 def analysis_of(
-    record: GameRecord, game: Game, setup: Setup, judgements: Mapping[int, Any]
+    record: GameRecord, game: Game, setup: JudgingSetup, judgements: Mapping[int, Any]
 ) -> Analysis:
     """Return the analysis that the judgements of a game, by ply, make up."""
     info = game.info
@@ -297,13 +299,13 @@ def _move(
     if judgement.get("truth"):
         after = None if following is None else {**(following["truth"] or {}), **_place(following)}
         own = {**judgement["truth"], **_place(judgement), "played": None}
-        truth = _verdict(record, own, after, info)
+        truth = _assessment(record, own, after, info)
     known = following if info.perfect_information else None
     return JudgedMove(
         ply=ply,
         actor=move.actor,
         action=move.action,
-        verdict=_verdict(record, judgement, known, info, ended=info.perfect_information),
+        assessment=_assessment(record, judgement, known, info, ended=info.perfect_information),
         truth=truth,
         points=_points(judgement, known, move.action),
         information=tuple(judgement.get("information", ())),
@@ -314,16 +316,16 @@ def _place(judgement: Any) -> dict[str, int]:
     return {"ply": judgement["ply"], "actor": judgement["actor"]}
 
 
-def _verdict(
+def _assessment(
     record: GameRecord, judgement: Any, following: Any, info: GameInfo, *, ended: bool = True
-) -> Verdict:
+) -> Assessment:
     """Return what a judgement says of an action, by the next position if that can be compared."""
     action, actor = record.moves[judgement["ply"]].action, judgement["actor"]
     value, line = _evaluation(judgement, info), tuple(judgement["line"])
     last = len(record.moves) - 1
-    verdict = Verdict(value=value, line=line)
+    assessment = Assessment(value=value, line=line)
     if value is None:
-        return verdict
+        return assessment
     played = judgement["played"]
     after = None if played is None else replace(value, value=played)
     if info.num_players == 2 and info.utility_sum is not None and not info.simultaneous:
@@ -334,11 +336,11 @@ def _verdict(
         elif ended and record.termination is Termination.TERMINAL and judgement["ply"] == last:
             after = Evaluation(record.returns[actor], ValueUnit.EXPECTED_UTILITY)
     if action == line[0]:
-        return replace(verdict, loss=0.0)
+        return replace(assessment, loss=0.0)
     utilities = {ValueUnit.UTILITY, ValueUnit.EXPECTED_UTILITY}
     if after is None or (after.unit != value.unit and not {after.unit, value.unit} <= utilities):
-        return verdict
-    return replace(verdict, loss=max(0.0, value.value - after.value))
+        return assessment
+    return replace(assessment, loss=max(0.0, value.value - after.value))
 
 
 def _points(judgement: Any, following: Any, action: int) -> float | None:

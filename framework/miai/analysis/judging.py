@@ -53,7 +53,7 @@ def tasks_of(record: GameRecord, game: Game) -> list[Task]:
     return sorted(tasks, key=lambda task: task["plies"])
 
 
-class Setup(TypedDict):
+class JudgingSetup(TypedDict):
     """A record as JSON lines, and who judges it."""
 
     record: str
@@ -62,7 +62,9 @@ class Setup(TypedDict):
     seed: int
 
 
-def setup_of(record: GameRecord, analyst: Analyst, simulations: int | None, seed: int) -> Setup:
+def setup_of(
+    record: GameRecord, analyst: Analyst, simulations: int | None, seed: int
+) -> JudgingSetup:
     """Return what an analysis depends on; without simulations, by the analyst's own budget."""
     budget = {} if simulations is None else {analyst.budget: simulations}
     return {
@@ -74,7 +76,7 @@ def setup_of(record: GameRecord, analyst: Analyst, simulations: int | None, seed
 
 
 @contextmanager
-def judging(setup: Setup) -> Iterator[Performer]:
+def judging(setup: JudgingSetup) -> Iterator[Performer]:
     """Make what performs tasks."""
     record, parameters = read_record(setup["record"]), setup["parameters"]
     game = recorded_game(record.game, record.game_parameters)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Final
 
-from miai.analysis.analysis import PHASES, SCHEMA, Analysis, JudgedMove, Verdict
+from miai.analysis.analysis import PHASES, SCHEMA, Analysis, Assessment, JudgedMove
 from miai.game import GameInfo, State
 from miai.plain import Json
 from miai.record import GameRecord
@@ -17,12 +17,12 @@ from miai.values import scale_of
 _LONGEST: Final = 10  # actions of a better line
 
 
-def loss_text(verdict: Verdict, info: GameInfo) -> str:
+def loss_text(assessment: Assessment, info: GameInfo) -> str:
     """Return a loss as it is shown: ``4.5 %``, ``0.30 pawns``; empty if unknown."""
-    if verdict.value is None or verdict.loss is None:
+    if assessment.value is None or assessment.loss is None:
         return ""
-    scale = scale_of(verdict.value.unit, info)
-    number = verdict.loss * scale.factor
+    scale = scale_of(assessment.value.unit, info)
+    number = assessment.loss * scale.factor
     return f"{number:.1f} %" if scale.suffix == " %" else f"{number:.2f}{scale.suffix}"
 
 
@@ -36,7 +36,7 @@ def line_texts(analysis: Analysis) -> Iterator[tuple[JudgedMove, list[str]]]:
     for judged in analysis.moves:
         while len(state.history()) < judged.ply:
             state.apply_action(next(moves).action)
-        yield judged, _followed(state, judged.verdict.line[:most])
+        yield judged, _followed(state, judged.assessment.line[:most])
 
 
 def _followed(state: State, line: Sequence[int]) -> list[str]:
@@ -51,12 +51,12 @@ def _followed(state: State, line: Sequence[int]) -> list[str]:
 
 def note_of(judged: JudgedMove, better: Sequence[str], analysis: Analysis) -> str:
     """Return in a line what a move lost, and what was better."""
-    info, verdict = analysis.game.info, judged.verdict
+    info, assessment = analysis.game.info, judged.assessment
     parts = []
-    if verdict.value is not None:
+    if assessment.value is not None:
         who = info.player_names[judged.actor]
-        parts.append(f"{verdict.value.text(info)} for {who} before the move")
-    if loss := loss_text(verdict, info):
+        parts.append(f"{assessment.value.text(info)} for {who} before the move")
+    if loss := loss_text(assessment, info):
         points = "" if judged.points is None else f" and {judged.points:.1f} points"
         parts.append("the best move" if judged.best else f"lost {loss}{points}")
     if not judged.best:
@@ -76,7 +76,7 @@ def summary_texts(analysis: Analysis, player: int) -> list[str]:
     texts = [f"{summary.moves} moves"]
     if summary.best is not None:
         texts.append(f"best {100 * summary.best:.0f} %")
-    model = next((m.verdict for m in analysis.moves if m.verdict.loss is not None), None)
+    model = next((m.assessment for m in analysis.moves if m.assessment.loss is not None), None)
     means = zip(("mean loss", *PHASES), (summary.loss, *summary.phases), strict=True)
     for name, loss in means:
         if model is not None and loss is not None:
@@ -96,7 +96,7 @@ def annotated(analysis: Analysis) -> GameRecord:
     noted = {judged.ply: (judged, texts) for judged, texts in line_texts(analysis)}
     variations, count = list(record.variations), len(record.moves)
     for judged in analysis.mistakes(None):
-        line = judged.verdict.line[: len(noted[judged.ply][1])]
+        line = judged.assessment.line[: len(noted[judged.ply][1])]
         if judged.truth is not None:  # which can be followed
             line = judged.truth.line[:_LONGEST]
         if len(variations) + len(line) > MAX_VARIATIONS:
@@ -117,13 +117,13 @@ def annotated(analysis: Analysis) -> GameRecord:
 
 
 def _statistics(judged: JudgedMove) -> Mapping[str, Json]:
-    truth = {} if judged.truth is None else {"truth": _verdict_data(judged.truth)}
-    return {**_verdict_data(judged.verdict), **truth}
+    truth = {} if judged.truth is None else {"truth": _assessment_data(judged.truth)}
+    return {**_assessment_data(judged.assessment), **truth}
 
 
-def _verdict_data(verdict: Verdict) -> dict[str, Json]:
-    value = {} if verdict.value is None else verdict.value.statistics()
-    return {**value, "pv": list(verdict.line), "loss": verdict.loss}
+def _assessment_data(assessment: Assessment) -> dict[str, Json]:
+    value = {} if assessment.value is None else assessment.value.statistics()
+    return {**value, "pv": list(assessment.line), "loss": assessment.loss}
 
 
 def as_json(analysis: Analysis) -> dict[str, Any]:

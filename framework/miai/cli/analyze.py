@@ -57,16 +57,10 @@ def analyze(
     seed and simulations give the same analysis.
     """
     from miai.analysis.analysis import analyze as analysis_of_game
-    from miai.files import refuse_unwritable
-    from miai.playing.record_files import format_of
     from miai.progress import make_progress
 
     record = _record(file, number)
-    written = None
-    if out is not None:
-        refuse_unwritable(out, "--out")
-        if out.suffix not in _OWN:
-            written = format_of(out.suffix, record.game, where=f"--out {out}")
+    written = None if out is None else _format_for(out, record)
     kept = file.with_name(f"{file.name}{'' if number == 1 else f'.{number}'}.analysis")
     hint = "Ctrl-C stops; the same command goes on"
     try:
@@ -103,14 +97,29 @@ def _analyst(name: str) -> Analyst | None:
 def _record(file: Path, number: int) -> GameRecord:
     """Return a game of a file. Raises `ConfigError` or `RecordError`."""
     from miai.files import reading
+    from miai.pages.document import counted
     from miai.playing.record_files import read_records
 
     with reading(file, ConfigError):
         data = file.read_bytes()
     records = read_records(file.name, data)
     if number > len(records):
-        raise ConfigError(f"--game {number}: {file} holds {len(records)}")
+        raise ConfigError(f"--game {number}: {file} has {counted(len(records), 'game')}")
     return records[number - 1]
+
+
+def _format_for(out: Path, record: GameRecord) -> RecordFormat | None:
+    """Return the format in which a record is written; None for a page or JSON."""
+    from miai.files import refuse_unwritable
+    from miai.playing.record_files import format_of
+
+    refuse_unwritable(out, "--out")
+    if out.suffix in _OWN:
+        return None
+    try:
+        return format_of(out.suffix, record.game, where=f"--out {out}")
+    except ConfigError as error:
+        raise ConfigError(f"{error}; pages as .html, analyses as .json") from None
 
 
 def _write(analysis: Analysis, out: Path, written: RecordFormat | None) -> None:

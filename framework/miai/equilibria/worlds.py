@@ -75,7 +75,7 @@ def number_worlds(
     if not missing[0]:
         count_histories(worlds[:], ways, lengths, missing, np.zeros(size, np.int32))
     if missing.any():
-        raise UnsuitableGameError(f"{game.info.title}: a state can recur, so there is no end")
+        raise UnsuitableGameError(f"{game.info.title}: a state can recur, so a game may never end")
     if (histories := float(ways.sum())) > limit:
         raise _too_large(game, limit, f"{histories:,.0f}")
     return GameWorlds(

@@ -23,7 +23,7 @@ import numba.core.config
 
 from miai.kernels.cache import compiling, digest_of, find_cache, folder_of
 from miai.kernels.parts import PART
-from miai.process.compilations import Announcement, Group
+from miai.process.compilations import Announcement, KernelGroup
 
 _Parameters = ParamSpec("_Parameters")
 _Result = TypeVar("_Result")
@@ -51,7 +51,9 @@ class KernelFamily:
       groups: as declared.
     """
 
-    def __init__(self, name: str, sources: Path, groups: Mapping[str, Group] | None = None) -> None:
+    def __init__(
+        self, name: str, sources: Path, groups: Mapping[str, KernelGroup] | None = None
+    ) -> None:
         self._name, self.groups = name, dict(groups or {})
         self.folder = find_cache(name, sources, _NUMBA_CONFIG.CACHE_DIR)
         self._sources = sources

@@ -132,7 +132,7 @@ def compiling(
     after two minutes, the block runs anyway.
 
     Args:
-      announce: says to others that it begins, for whoever waits.
+      announce: called before the compilation, to tell other processes.
     """
     if folder is None or (folder / f"{what}.ready").exists():
         yield

@@ -24,7 +24,7 @@ def framed(page: str) -> str:
 def svg_of(drawn: State | PlayerView | GameRecord) -> str | None:
     """Return a position as an ``svg`` element; None if the game has no pictures, and for records.
 
-    A state is drawn with all that it hides, a view as far as its player was told.
+    A state is drawn with all that is hidden, a view with what its player was told.
     """
     if isinstance(drawn, GameRecord):
         return None

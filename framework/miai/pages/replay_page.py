@@ -281,6 +281,7 @@ def replay_page(
     addresses = {"The tournament's report": report} if report else {}
     count = len(record.moves) + 1
     players = [name(player.name, 24) for player in record.players]
+    graphs = _graphs_of(record, game, players, analysis)
     return (
         environment()
         .get_template("replay.html")
@@ -297,14 +298,20 @@ def replay_page(
             position=Markup().join(frames[count - 1].position),
             decision=notes[count - 1] + frames[count - 1].decision,
             positions=positions.packed(),
-            graphs=graph_sections(record.moves, game, players=players)
-            if analysis is None
-            else analysis_sections(analysis, players),
+            graphs=graphs,
             moves=moves_markup(record.moves, game.info),
             asides=[*_legend(game), *_files(record, game_id)],
             about=_about(record),
         )
     )
+
+
+def _graphs_of(
+    record: GameRecord, game: Game, players: Sequence[Markup], analysis: Analysis | None
+) -> list[Markup]:
+    if analysis is not None:
+        return analysis_sections(analysis, players)
+    return graph_sections(record.moves, game, players=players)
 
 
 class _ShownFrame(NamedTuple):
@@ -572,7 +579,7 @@ def analysis_sections(analysis: Analysis, players: Sequence[Markup]) -> list[Mar
     for judged in analysis.mistakes():
         move = analysis.record.moves[judged.ply]
         link = tag("a", f"{judged.ply + 1}. {text(move.text, 40)}", href=f"#p{judged.ply + 1}")
-        lost = loss_text(judged.verdict, info)
+        lost = loss_text(judged.assessment, info)
         line = text(" ".join(better[judged.ply]), 200)
         items.append(tag("li", link, f" lost {lost}; better: ", line))
     mistakes = tag("ol", *items) if items else tag("p", "none", class_="note")

@@ -1,8 +1,7 @@
 """Compilations of kernels: done beside each other, and announced to all processes of a user.
 
-Whoever compiles says in a file of the user's cache how far it is. A terminal and a page read
-these files: what compiles may be another process, of an agent or of another tournament. Nothing
-depends on them.
+A process that compiles writes its progress to a file in the user's cache. Terminals and pages read
+these files, since the process may be an agent's or another tournament's. Nothing depends on them.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ LIVE_VIEWS: Final = set[int]()
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class KernelGroup:
     """Kernels that are compiled together.
 
     Attributes:
@@ -56,7 +55,7 @@ class Announcement:
       remain: whether the end of the compilation leaves it for the process that waits for more.
     """
 
-    def __init__(self, name: str, group: Group, *, remain: bool = False) -> None:
+    def __init__(self, name: str, group: KernelGroup, *, remain: bool = False) -> None:
         self._path = _folder() / name
         self._group, self._done, self._began = group, 0, time.time()
         self._remain = remain or _SHARED in os.environ
@@ -170,17 +169,17 @@ def _found(name: str) -> tuple[Any, str]:
 def prepare(groups: Iterable[str], finished: Callable[[str, bool], None] | None = None) -> None:
     """Compile groups of kernels that nobody has compiled, beside each other on the processors.
 
-    Each is compiled in a process of its own, which leaves this one free and takes no more memory
-    of it; the longest begin first. What cannot be compiled so is left to whoever calls it.
+    Each is compiled in a process of its own, so that this one stays free and small; the longest
+    begin first. A group that fails is compiled again by the first call that needs it.
 
     Args:
-      finished: told of each group that was missing, and whether it is there now.
+      finished: called for each group that was missing, with whether it is compiled now.
     """
     from miai.process.processors import available_processors
 
     try:
         missing = missing_of(groups)
-    except ImportError:  # of numba, which whoever needs the kernels says
+    except ImportError:  # no numba; the caller that needs kernels reports it
         return
     found = {name: _found(name) for name in missing}
     missing.sort(key=lambda name: -found[name][0].groups[found[name][1]].seconds)

@@ -227,7 +227,7 @@ class PersonSeat:
             self._changed.notify_all()
 
     def why_not(self, text: str) -> str:
-        """Return why a text that a person typed is no legal move; in a hidden game nothing more."""
+        """Return why a typed move is illegal; of a hidden game, only that it is."""
         reason = f"No legal move is written '{printable(text, 40)}'."
         if self._game.info.perfect_information:
             state = self.view.state.clone()

@@ -49,7 +49,7 @@ def read_results(path: Path) -> RunResults:
             if first == second:
                 raise ConfigError(f"{path}:{line}: '{first}' plays against itself")
             if result != "*" and result not in _SCORES:
-                what = f"the result is {result[:40]!r}; write 1-0, 0-1, 1/2-1/2 or *"
+                what = f"the result is {result[:40]!r}; write 1-0, 0-1, 1/2-1/2, 1, 0, 0.5 or *"
                 raise ConfigError(f"{path}:{line}: {what}")
             if result == "*":
                 unfinished += 1

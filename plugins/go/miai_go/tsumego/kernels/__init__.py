@@ -10,14 +10,14 @@ and `zone_net` evaluates those whose features belong to the points of the zone.
 from pathlib import Path
 
 from miai.kernels import KernelFamily, inlined, part
-from miai.process.compilations import Group
+from miai.process.compilations import KernelGroup
 
 __all__ = ["FAMILY", "inlined", "kernel", "part"]
 
 GROUPS = {
-    "tsumego": Group("miai_go.tsumego.solver.prover:load_prover", 4, 6.0),
-    "tsumego-planes": Group("miai_go.tsumego.networks.zone_planes:load_planes", 3, 3.7),
-    "tsumego-zone": Group("miai_go.tsumego.networks.array_nets:load_zone", 1, 6.3),
+    "tsumego": KernelGroup("miai_go.tsumego.solver.prover:load_prover", 4, 6.0),
+    "tsumego-planes": KernelGroup("miai_go.tsumego.networks.zone_planes:load_planes", 3, 3.7),
+    "tsumego-zone": KernelGroup("miai_go.tsumego.networks.array_nets:load_zone", 1, 6.3),
 }
 FAMILY = KernelFamily("miai-go-tsumego", Path(__file__).parent, GROUPS)
 kernel = FAMILY.kernel
