@@ -99,11 +99,14 @@ def _chosen(names: list[str]) -> tuple[list[str], list[Component[Any]]]:
         name = min(unknown)
         known = near_matches(name, {*plugins, *(agent.name for agent in agents)})
         raise UnknownComponentError(f"no plugin or agent is called '{name}'. {known}")
-    packages = {
-        name: plugins[name].target.partition(".")[0] for name in names or plugins if name in plugins
-    }
+    packages = [name for name in names or plugins if name in plugins]
     chosen = [agent for agent in agents if agent.name in names or agent.plugin in packages]
     groups = [group for agent in chosen for group in agent.kernels]
-    for package in dict.fromkeys(packages.values()):
-        groups += [group for family in families_of(package) for group in groups_of(family)]
-    return list(dict.fromkeys(groups)), [agent for agent in chosen if not agent.kernels]
+    families = {
+        name: families_of(plugins[name].target.partition(".")[0])
+        for name in {*packages, *(agent.plugin for agent in chosen)}
+    }
+    for name in packages:
+        groups += [group for family in families[name] for group in groups_of(family)]
+    others = [agent for agent in chosen if families[agent.plugin] and not agent.kernels]
+    return list(dict.fromkeys(groups)), others
