@@ -284,6 +284,7 @@ def test_what_a_newcomer_guesses_leads_to_what_there_is(words: str, offered: str
     assert re.search(offered, done.stderr), done.stderr
 
 
-def test_nothing_is_left_to_compile_for_a_plugin_without_kernels() -> None:
-    done = call_miai(["warm", "classics"])
+def test_nothing_is_left_to_compile_for_plugins_without_kernels() -> None:
+    enabled = {**os.environ, "MIAI_DISABLE_PLUGINS": ""}
+    done = run_miai(["warm", "classics", "openspiel"], env=enabled)
     assert (done.returncode, done.stdout) == (0, "Nothing is left to compile.\n")
