@@ -31,6 +31,7 @@ from miai_tournaments.store import folder as store_folder
 from miai_tournaments.store.folder import FILE_NAME, locked, locked_anew
 from miai_tournaments.store.rows import GameResult, ScheduledGame
 from miai_tournaments.store.store import Store
+from miai_tournaments.web.runs import run_summary
 
 AGENT = "import miai\nclass Own(miai.RandomAgent):\n    pass\n"
 OWN = player("own", "own.py:Own")
@@ -352,9 +353,21 @@ def test_games_that_are_gone_are_missed_and_played_again(tmp_path: Path, name: s
         with Store.read(run.folder) as store:
             for details in (False, True):
                 assert f"games done; {line}" in build_report(store, details=details).to_text(200)
+        assert run_summary(run.folder)[-1].startswith("stopped, ")
         run.resume()
         assert line in run.said
         assert (games_of(run.folder), read_status(run.folder).gaps) == (before, ())
+        assert run_summary(run.folder)[-1].startswith("complete, ")
+
+
+def test_a_surplus_game_that_is_gone_is_missed_once(tmp_path: Path) -> None:
+    run = Run(tmp_path, *RANDOMS[:2], format=FORMATS["sprt"], limits={"isolation": "none"})
+    run.play()
+    before = games_of(run.folder)
+    run.change("DELETE FROM games WHERE game_id = (SELECT max(game_id) FROM games WHERE surplus)")
+    assert "1 game missing" in read_status(run.folder).gaps[0]
+    run.resume()
+    assert (games_of(run.folder), read_status(run.folder).gaps) == (before, ())
 
 
 def test_records_that_are_gone_are_named(copied: Run) -> None:

@@ -485,6 +485,8 @@ def _store_decisions(store: Store, schedule: Schedule) -> None:
         surplus = (surplus & store.identities()) - {row.game_id for row in store.surplus()}
     info = store.info()
     uncounted = info.scheduled is None and not store.expected
+    # All that count are there again; what is still missing was surplus, and is not played again.
+    uncounted |= schedule.finished and "missing" in store.counts()
     if surplus or uncounted or info.facts != schedule.facts:
         store.schedule(surplus=surplus, facts=schedule.facts)
 

@@ -96,7 +96,7 @@ class Runs:
         return await to_thread.run_sync(self._overview)
 
     def _overview(self) -> Response:
-        rows = [(number, *_summary(folder)) for folder, number in self._folders().items()]
+        rows = [(number, *run_summary(folder)) for folder, number in self._folders().items()]
         return page("runs.html", package=__package__, runs=rows)
 
     async def run(self, request: Request) -> Response:
@@ -336,17 +336,17 @@ def _is_run(folder: Path) -> bool:
     return has_store(folder) or (folder / COMPARISON.file_name).exists()
 
 
-def _summary(folder: Path) -> tuple[str, str, str, str]:
+def run_summary(folder: Path) -> tuple[str, str, str, str]:
     """Return a run's folder, name, kind and state."""
     try:
         if (folder / COMPARISON.file_name).exists():
             return folder.name, _comparison_name(folder), "comparison", ""
         with Store.read(folder) as store:
             expect_games(store)
-            info, counts = store.info(), store.counts()
+            info, counts, gaps = store.info(), store.counts(), store.gaps()
         runner = runner_of(folder)
         done, total = counts["done"], sum(counts.values())
-        state = "running" if runner else "complete" if done == total else "stopped"
+        state = "running" if runner else "complete" if done == total and not gaps else "stopped"
         return folder.name, f"{info.name} ({info.game})", "tournament", f"{state}, {done}/{total}"
     except Exception as error:  # of a foreign run
         return folder.name, folder.name, "", _problem(folder, error)
