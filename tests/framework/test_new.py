@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
+import itertools
+import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 from subprocess import CompletedProcess
+from typing import Any
 
 import pytest
 from tests.child_imports import environment_with
-from tests.warm_command import call_miai
+from tests.warm_command import TerminalMiai, call_miai
 from tests.whole_texts import assert_transcript, refusal
 
-from miai.cli.new import PackageKind, package
+from miai.cli.new import PackageKind, Traits, package
+from miai.testing import check_game
 
 NEW = (
     ("game", "number-heap"),
@@ -21,6 +26,7 @@ NEW = (
     ("agent", "bluffer", "--game", "kuhn_poker"),
     ("agent", "bidder", "--game", "goofspiel"),
     ("plugin", "duel"),
+    ("plugin", "secret", "--players", "3", "--hidden", "--chance", "--simultaneous"),
 )
 
 
@@ -57,7 +63,7 @@ def test_its_tests_pass_once_it_is_installed(folder: Path) -> None:
     done = run(
         "pytest", "-q", "-p", "no:cacheprovider", *tests, cwd=folder, path=folder / "installed"
     )
-    assert "12 passed" in done.stdout, done.stdout + done.stderr
+    assert "16 passed" in done.stdout, done.stdout + done.stderr
 
 
 @pytest.mark.slow
@@ -76,7 +82,9 @@ def test_its_components_are_sound_and_play(folder: Path) -> None:
     installed = folder / "installed"
     check = run("miai", "plugins", "check", cwd=folder, path=installed)
     assert check.returncode == 0, check.stdout
-    assert all(f"\n{name} " in check.stdout for name in ("number-heap", "greedy_one", "duel"))
+    assert all(
+        f"\n{name} " in check.stdout for name in ("number-heap", "greedy_one", "duel", "secret")
+    )
     words = ("play", "duel", "--first", "duel-player", "--second", "random", "--quiet")
     done = run("miai", *words, "--seed", "1", cwd=folder, path=installed)
     assert "wins" in done.stdout, done.stderr
@@ -105,6 +113,41 @@ def test_an_agent_need_beat_nobody_where_luck_or_others_decide(game: str) -> Non
     assert beats == (game == "tic_tac_toe")
 
 
+FEW = [(2, *on) for on in itertools.product([False, True], repeat=3) if any(on)]
+
+
+@pytest.mark.parametrize("values", [*FEW, (3, True, True, False), (5, False, False, True)])
+def test_a_game_has_what_was_asked_for_and_keeps_the_contract(
+    values: tuple[Any, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    traits = Traits(*values)
+    name = f"asked-{'-'.join(map(str, map(int, values)))}"
+    for path, text in package(PackageKind.GAME, name, traits=traits).items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module(f"miai_{name.replace('-', '_')}.game")
+    camel = name.title().replace("-", "")
+    game = getattr(module, camel)(getattr(module, f"{camel}Parameters")())
+    info = game.info
+    has = (bool(info.max_chance_outcomes), info.simultaneous, info.perfect_information)
+    assert has == (traits.chance, traits.simultaneous, not traits.hidden)
+    assert check_game(game, games=3).games == 3
+    assert info.num_players == traits.players
+
+
+def test_what_a_game_has_is_asked_for_at_a_terminal(tmp_path: Path) -> None:
+    terminal = TerminalMiai(["new", "game", "asked", "--into", str(tmp_path)], env=os.environ)
+    for question in ("Players, 2 to 10 .2.: ", "Hidden information", "Chance", "Acting at once"):
+        terminal.expect(question)
+        terminal.sendline({"P": "3", "H": "y"}.get(question[0], ""))
+    assert terminal.expect_end() == 0
+    text = (tmp_path / "miai-asked" / "miai_asked" / "game.py").read_text(encoding="utf-8")
+    assert "PLAYERS, BIDS = 3, 3" in text
+    assert "perfect_information=False" in text
+    assert "chance_outcomes" not in text
+
+
 def test_the_command_says_what_it_wrote_or_writes_nothing(tmp_path: Path) -> None:
     (tmp_path / "miai-nim").mkdir()
     exists = "miai-nim: exists already; choose another name, or a folder with --into"
@@ -112,6 +155,7 @@ def test_the_command_says_what_it_wrote_or_writes_nothing(tmp_path: Path) -> Non
         ("game ../Nim", "'../Nim': is not a name for a game"),
         ("plugin duel --game go", "--game go: is for a new agent; a plugin has a game of its own"),
         ("game nim", exists),
+        ("agent ann --chance", "--chance: is for a new game; an agent plays one that is there"),
     ):
         done = call_miai(["new", *words.split()], cwd=tmp_path)
         assert (done.returncode, done.stdout) == (2, "")

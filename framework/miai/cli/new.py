@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib.util
 import keyword
 import re
+import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from string import Template
@@ -20,6 +22,11 @@ from miai.errors import ConfigError
 _NAME: Final = re.compile(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*")
 _LONGEST: Final = 40
 _GAME: Final = "tic_tac_toe"
+_PLAIN: Final = ("game", "Take 1 to 3 counters in turn; who takes the last one wins")
+_ROUNDS: Final = ("rounds", "The highest bid that nobody else makes wins a prize")
+"""The file of a game with no traits and of one with some, and what they are in a line."""
+_AGENT: Final = "Wins at once where it can, and else plays at random"
+_MOST_PLAYERS: Final = 10
 _SHORT: Final = 100
 """Plies of a game in which a new agent is tested by many games."""
 _SKELETON: Final = Path(__file__).parent / "skeleton"
@@ -41,6 +48,23 @@ class PackageKind(StrEnum):
     GAME = "game"
     AGENT = "agent"
     PLUGIN = "plugin"
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What a new game has.
+
+    Attributes:
+      players: how many play.
+      hidden: whether it hides information from players.
+      chance: whether it has dice, cards or the like.
+      simultaneous: whether players act at once.
+    """
+
+    players: int = 2
+    hidden: bool = False
+    chance: bool = False
+    simultaneous: bool = False
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -66,6 +90,17 @@ def new(
             autocompletion=complete_game,
         ),
     ] = "",
+    players: Annotated[
+        int | None,
+        typer.Option(min=2, max=_MOST_PLAYERS, help="Players of a new game (default: 2)."),
+    ] = None,
+    hidden: Annotated[
+        bool | None, typer.Option("--hidden", help="A new game hides information.")
+    ] = None,
+    chance: Annotated[bool | None, typer.Option("--chance", help="A new game has chance.")] = None,
+    simultaneous: Annotated[
+        bool | None, typer.Option("--simultaneous", help="Players of a new game act at once.")
+    ] = None,
     into: Annotated[
         Path,
         typer.Option(metavar="FOLDER", file_okay=False, help="Where to make the package's folder."),
@@ -74,13 +109,23 @@ def new(
     """Write a package with a game, an agent or both, and tests that pass.
 
     The folder miai-NAME has pyproject.toml with the entry point, the code, its tests and a README.
-    `pip install -e .` in it makes the name work everywhere.
+    `pip install -e .` in it makes the name work everywhere. At a terminal, what a new game has is
+    asked for unless an option says it.
     """
     from miai.files import write_text, writing
 
+    given = {"hidden": hidden, "chance": chance, "simultaneous": simultaneous}
+    flags = {name: bool(flag) for name, flag in given.items()}
+    if kind is PackageKind.AGENT and (players or any(flags.values())):
+        option = next((name for name, flag in flags.items() if flag), "players")
+        raise ConfigError(f"--{option}: is for a new game; an agent plays one that is there")
     if game and kind is not PackageKind.AGENT:
         raise ConfigError(f"--game {game}: is for a new agent; {_a(kind)} has a game of its own")
-    texts = package(kind, name, game=game or _GAME)
+    _check_name(name, kind)
+    if kind is not PackageKind.AGENT and not (players or any(flags.values())):
+        players, flags = _asked(flags)
+    traits = Traits(players=players or 2, **flags)
+    texts = package(kind, name, game=game or _GAME, traits=traits)
     folder = into / f"miai-{_dashed(name)}"
     if folder.exists():
         raise ConfigError(f"{folder}: exists already; choose another name, or a folder with --into")
@@ -90,6 +135,17 @@ def new(
             write_text(folder / path, text)
     print(f"written to {folder}: {', '.join(texts)}")
     print(f"Next: cd {folder} && pip install -e '.[test]' && pytest")
+
+
+def _asked(flags: Mapping[str, bool]) -> tuple[int, dict[str, bool]]:
+    """Ask a person at a terminal what a game has; nobody else is asked."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return 2, dict(flags)
+    players = typer.prompt(f"Players, 2 to {_MOST_PLAYERS}", default=2, type=int)
+    if not 2 <= players <= _MOST_PLAYERS:
+        raise ConfigError(f"{players} players: a game has 2 to {_MOST_PLAYERS}")
+    asked = {"hidden": "Hidden information", "chance": "Chance", "simultaneous": "Acting at once"}
+    return players, {flag: typer.confirm(text, default=False) for flag, text in asked.items()}
 
 
 def check(
@@ -120,13 +176,16 @@ def check(
         print(f"left out: {reason}")
 
 
-def package(kind: PackageKind, name: str, *, game: str = _GAME) -> Mapping[str, str]:
+def package(
+    kind: PackageKind, name: str, *, game: str = _GAME, traits: Traits = Traits()
+) -> Mapping[str, str]:
     """Return the files of a new package, by their path.
 
     Args:
       kind: what it begins with.
       name: name of its game or agent.
       game: the game of an agent.
+      traits: what the game has.
 
     Raises:
       ConfigError: the name does not suit a package.
@@ -145,14 +204,20 @@ def package(kind: PackageKind, name: str, *, game: str = _GAME) -> Mapping[str, 
         "camel": _camel(name),
         "agent": name if kind is PackageKind.AGENT else f"{dashed}-player",
         "game": game if kind is PackageKind.AGENT else name,
+        "players": str(traits.players),
+        **{flag: "#" * getattr(traits, flag) for flag in ("hidden", "chance", "simultaneous")},
     }
+    game_file, facts["summary"] = _PLAIN if traits == Traits() else _ROUNDS
     facts["agent_camel"] = _camel(facts["agent"])
     parts = [
         part for part in (PackageKind.GAME, PackageKind.AGENT) if kind in (part, PackageKind.PLUGIN)
     ]
     facts["registrations"] = "".join(_registration(part, facts) for part in parts).rstrip()
-    requirements, wins = ["miai>=0.2"], True
+    requirements, wins = ["miai>=0.2"], traits == Traits()
     seats: tuple[str, ...] = ("first", "second")
+    if traits.players > 2:
+        seats = tuple(f"player{number}" for number in range(1, traits.players + 1))
+    facts["seats"] = str(seats).replace("'", '"')
     if kind is PackageKind.AGENT:
         info = load_game(game).info
         requirements += _distribution_of(game)
@@ -162,7 +227,7 @@ def package(kind: PackageKind, name: str, *, game: str = _GAME) -> Mapping[str, 
     facts["dependencies"] = ", ".join(f'"{requirement}"' for requirement in requirements)
     facts["description"] = f"{title}, {' and '.join(_a(part) for part in parts)} for miai"
     first = facts["agent"] if PackageKind.AGENT in parts else "random"
-    facts["players"] = " ".join(
+    facts["seated"] = " ".join(
         f"--{seat} {first if number == 0 else 'random'}" for number, seat in enumerate(seats)
     )
     files = {
@@ -171,18 +236,13 @@ def package(kind: PackageKind, name: str, *, game: str = _GAME) -> Mapping[str, 
         f"{facts['package']}/plugin.py": "plugin.py",
     }
     for part in parts:
-        files[f"{facts['package']}/{part}.py"] = f"{part}.py"
-        test = "test_winning_agent.py" if part is PackageKind.AGENT and wins else f"test_{part}.py"
+        file = game_file if part is PackageKind.GAME else "agent"
+        files[f"{facts['package']}/{part}.py"] = f"{file}.py"
+        test = "test_winning_agent.py" if part is PackageKind.AGENT and wins else f"test_{file}.py"
         files[f"tests/test_{module}_{part}.py"] = test
     texts = {path: _text(template, facts) for path, template in files.items()}
     texts[f"{facts['package']}/__init__.py"] = f'"""{facts["description"]}."""\n'
     return dict(sorted(texts.items()))
-
-
-_SUMMARIES: Final = {
-    PackageKind.GAME: "Take 1 to 3 counters in turn; who takes the last one wins",
-    PackageKind.AGENT: "Wins at once where it can, and else plays at random",
-}
 
 
 def _registration(part: PackageKind, facts: Mapping[str, str]) -> str:
@@ -193,14 +253,26 @@ def _registration(part: PackageKind, facts: Mapping[str, str]) -> str:
         name=facts["agent" if agent else "name"],
         package=facts["package"],
         camel=facts["agent_camel" if agent else "camel"],
-        summary=_SUMMARIES[part],
+        summary=_AGENT if agent else facts["summary"],
         scope=f'        game="{facts["game"]}",\n' if agent else "",
     )
 
 
 def _text(template: str, facts: Mapping[str, str]) -> str:
+    """Return a file: a template with its facts, and the lines for the traits that the game has."""
     source = (_SKELETON / f"{template}.txt").read_text(encoding="utf-8")
-    return Template(source).substitute(facts)
+    lines, shown = list[str](), [True]
+    for line in source.splitlines():
+        match line.split():
+            case ["#:", "if", trait]:
+                shown.append(bool(facts[trait]))
+            case ["#:", "else"]:
+                shown[-1] = not shown[-1]
+            case ["#:", "end"]:
+                shown.pop()
+            case _ if all(shown):
+                lines.append(line)
+    return Template("\n".join(lines) + "\n").substitute(facts)
 
 
 def _check_name(name: str, kind: PackageKind) -> None:
