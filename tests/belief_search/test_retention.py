@@ -137,9 +137,7 @@ def test_a_probe_names_the_entry_that_it_used(*, lower: bool) -> None:
 @pytest.mark.parametrize("arm", ["table", "exact", "cores", "minhash"])
 @given(st.integers(0, 10**6))
 @settings(max_examples=2, deadline=None)
-def test_with_a_limit_values_are_the_same_and_the_limit_is_kept(
-    arm: str, retention: str, seed: int
-) -> None:
+def test_a_limit_is_kept_and_values_are_the_same(arm: str, retention: str, seed: int) -> None:
     problem = RandomProblem(seed)
     search = BeliefSearch(problem, named_bounds(arm, limit=LIMIT, retention=retention))
     for hidden in ((0, 1, 2, 3), (2, 4, 5), tuple(range(STATES))):

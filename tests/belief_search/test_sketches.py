@@ -204,8 +204,6 @@ def test_states_alone_have_keys_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(("k", "threshold"), [(0, 0.5), (1, 0.0), (1, 1.5), (1, float("nan"))])
-def test_sketches_of_no_size_and_shares_that_cannot_be_are_refused(
-    k: int, threshold: float
-) -> None:
+def test_sketches_and_shares_that_cannot_be_are_refused(k: int, threshold: float) -> None:
     with pytest.raises(ValueError, match=r"^(k|the threshold) must be "):
         MinHashBounds(Universe(RandomProblem(0)), k=k, verified=True, threshold=threshold)

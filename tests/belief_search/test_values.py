@@ -3,13 +3,34 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+import random
+from collections.abc import Hashable, Sequence
 
 import pytest
 from tests.belief_search.random_problems import STATES, RandomProblem
+from tests.framework.broken_games import in_states
+from tests.framework.histories import state_after
+from tests.warm_command import run_python
 
-from miai.beliefs import BeliefSearch, Reply, Root, goes_on, named_bounds, over
+import miai
+from miai import Game, State
+from miai.beliefs import (
+    BeliefSearch,
+    GameProblem,
+    Reply,
+    Root,
+    goes_on,
+    named_bounds,
+    over,
+    search_belief,
+)
 from miai.errors import UnsuitableGameError
+from miai.information import EnumeratedBelief
+from miai.plugins.extras import install_line
+from miai.search.alphabeta import AlphaBeta, AlphaBetaParameters
+from miai_classics.kuhn_poker import KuhnPoker, KuhnPokerState
+from miai_miniblind.mini_rbc import MiniRbc, MiniRbcProblem
+from miai_miniblind.roots import random_roots, won_roots
 
 ARMS = ("none", "table", "singles", "exact", "cores", "minhash", "reference-minhash")
 """Those that make no errors."""
@@ -96,3 +117,189 @@ def test_nodes_and_leaves_are_counted_by_hand(
     found = BeliefSearch(OneMove(1), named_bounds("none")).search(Root((0, 1), hidden), depth)
     assert (found.statistics["nodes"], found.statistics["leaves"]) == (nodes, leaves)
     assert found.value == (0.25 if 1 in hidden else 0.5)
+
+
+@pytest.mark.slow
+def test_the_agent_wins_won_roots_whatever_the_opponent_does() -> None:
+    problem = MiniRbcProblem(4, 2)
+    for number, root in enumerate(won_roots(problem, 3, depth=3, seed=2)):
+        game = MiniRbc.from_root(problem, root)
+        for seed in range(4):
+            ours = miai.make_agent("belief-minimax", game, depth=3, nodes=None)
+            theirs = miai.make_agent("random", game, seed=seed)
+            record = miai.play(game, [ours, theirs], seed=10 * number + seed)
+            assert record.returns[0] == 1.0
+            assert sum(m.actor == 0 and not m.text.startswith("sense") for m in record.moves) <= 3
+
+
+def test_a_budget_of_nodes_is_kept_and_deepens() -> None:
+    problem = MiniRbcProblem(4, 2, graded=True)
+    root = random_roots(problem, 1, seed=4)[0]
+    search = BeliefSearch(problem, named_bounds("cores"))
+    little = search.search(root, 4, max_nodes=500)
+    assert 0 < little.depth < 4
+    assert not little.complete
+    assert little.statistics["nodes"] <= 501
+    none_at_all = BeliefSearch(problem, named_bounds("none")).search(root, 3, max_nodes=1)
+    assert (none_at_all.depth, none_at_all.action, none_at_all.complete) == (0, -1, False)
+
+
+def test_an_empty_belief_has_no_root() -> None:
+    problem = MiniRbcProblem(4, 2)
+    public = random_roots(problem, 1, seed=4)[0].public
+    with pytest.raises(ValueError, match="at least one state"):
+        Root(public, ())
+    with pytest.raises(ValueError, match="strictly increasing"):
+        Root(public, (3, 3))
+    with pytest.raises(ValueError, match="at least 1"):
+        BeliefSearch(problem, named_bounds("none")).search(Root(public, (3,)), 0)
+
+
+# -- any game as a problem: against alpha-beta, and against enumeration ---------------------------
+
+
+def root_of(problem: GameProblem, states: list[State]) -> Root[tuple[int, ...]]:
+    return Root(problem.public(states), tuple(sorted({problem.number(s) for s in states})))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_where_nothing_is_hidden_the_value_is_the_minimax_value(seed: int) -> None:
+    game = miai.load_game("tic_tac_toe")
+    rng, state = random.Random(seed), game.new_initial_state()
+    for _ in range(3 + seed % 3):
+        state.apply_action(rng.choice(state.legal_actions()))
+    if state.is_terminal():
+        pytest.skip("over")
+    player = state.current_player()
+    problem = GameProblem(game, player)
+    found = search_belief(problem, root_of(problem, [state]), 9, named_bounds("table"))
+    expected = AlphaBeta(game, AlphaBetaParameters(nodes=0)).search(state)
+    assert found.value == expected.value
+
+
+def worst_of_strategies(states: list[State], player: int, depth: int) -> float:
+    """Return V_depth of a set of states of a game, from the State interface alone."""
+    if depth == 0:
+        return 0.0  # the middle of both games' utilities
+    best = -float("inf")
+    for action in states[0].legal_actions():
+        worst, parts = states[0].game.max_utility(), dict[Hashable, dict[Hashable, State]]()
+        stack = [(state.child(action), str(_told(state.child(action), player))) for state in states]
+        while stack:
+            state, output = stack.pop()
+            if state.is_terminal():
+                worst = min(worst, state.returns()[player])
+            elif state.current_player() == player:
+                parts.setdefault(output, {})[state.key()] = state
+            else:
+                for reply in state.legal_actions():
+                    child = state.child(reply)
+                    stack.append((child, output + str(_told(child, player))))
+        for part in parts.values():
+            worst = min(worst, worst_of_strategies(list(part.values()), player, depth - 1))
+        best = max(best, worst)
+    return best
+
+
+def _told(state: State, player: int) -> object:
+    observation = state.observation(player)
+    if observation is None:
+        return None
+    return (observation.actor, observation.action, observation.data, observation.legal_actions)
+
+
+@pytest.mark.parametrize("arm", ["none", "table", "singles", "exact", "cores", "minhash"])
+@pytest.mark.parametrize("name", ["phantom_tic_tac_toe", "kuhn_poker"])
+def test_where_something_is_hidden_it_is_the_value_of_the_definition(name: str, arm: str) -> None:
+    game, compared = miai.load_game(name), 0
+    for seed in range(5):
+        rng, state = random.Random(seed), game.new_initial_state()
+        beliefs = [EnumeratedBelief(game, player) for player in (0, 1)]
+        for ply in range(9):
+            for player, belief in enumerate(beliefs):
+                if (observation := state.observation(player)) is not None:
+                    belief.observe(observation)
+            if state.is_terminal():
+                break
+            player = state.current_player()
+            if player >= 0 and (name == "kuhn_poker" or len(beliefs[player]) > 1 < ply):
+                worlds = list(beliefs[player])
+                states = rng.sample(worlds, min(4, len(worlds)))  # any worlds are a belief
+                problem = GameProblem(game, player)
+                search = BeliefSearch(problem, named_bounds(arm))
+                for depth in (1, 2) if name == "kuhn_poker" else (1,):
+                    found = search.search(root_of(problem, states), depth)
+                    assert found.value == worst_of_strategies(states, player, depth)
+                    compared += 1
+            state.apply_action(rng.choice(state.legal_actions()))
+    assert compared > 4
+
+
+class _Peeking(KuhnPokerState):
+    """With the lowest card of the opponent's one may not bet: the actions tell what it holds."""
+
+    def legal_actions(self) -> list[int]:
+        legal = super().legal_actions()
+        return legal[:1] if self.current_player() == 0 and self.history()[1] == 2 else legal
+
+
+def test_a_game_whose_actions_depend_on_what_is_hidden_is_refused() -> None:
+    game: Game = in_states(KuhnPoker, lambda game: _Peeking(game))()
+    state, other = (state_after(game, 4, card) for card in (2, 3))
+    problem = GameProblem(game, 0)
+    with pytest.raises(UnsuitableGameError, match="depend on hidden state"):
+        root_of(problem, [state, other])
+
+
+# -- where datasketch and numba are not installed, as after README's install line -----------------
+
+
+GAMES = """
+import sys
+sys.modules["datasketch"] = None  # importing it raises
+import miai
+from miai.beliefs.bounds import named_bounds
+from miai.errors import MissingExtraError
+
+hidden = miai.load_game("phantom_tic_tac_toe")
+chess = miai.load_game("rbc", full_turn_limit=3)
+players = {
+    "belief-minimax": (hidden, "random", {"depth": 1}),
+    "rbc-minimax": (chess, "rbc-random", {"depth": 1, "senses": 2, "moves": 2, "boards": 20}),
+}
+for name, (game, opponent, parameters) in players.items():
+    player = miai.make_agent(name, game, bounds="minhash", **parameters)
+    record = miai.play(game, [player, miai.make_agent(opponent, game)], seed=1)
+    assert record.termination == "terminal", record.detail
+try:
+    miai.make_agent("belief-minimax", hidden, bounds="reference-minhash")
+except MissingExtraError as error:
+    print(error)
+"""
+
+FRAMEWORK = """
+import sys
+sys.modules["numba"] = None
+import miai
+from miai.errors import MissingExtraError
+
+game = miai.load_game("phantom_tic_tac_toe")
+for bounds in ("none", "table", "singles", "exact", "cores"):
+    player = miai.make_agent("belief-minimax", game, bounds=bounds, depth=1)
+    record = miai.play(game, [player, miai.make_agent("random", game)], seed=1)
+    assert record.termination == "terminal", record.detail
+try:
+    miai.make_agent("belief-minimax", game, bounds="minhash")
+except MissingExtraError as error:
+    print(error)
+"""
+
+
+@pytest.mark.slow
+def test_both_agents_play_with_minhash_without_datasketch() -> None:
+    assert install_line("miai[reference]") in run_python(GAMES)
+
+
+@pytest.mark.slow
+def test_all_bounds_but_sketches_work_without_numba() -> None:
+    assert install_line("miai[sketches]") in run_python(FRAMEWORK)

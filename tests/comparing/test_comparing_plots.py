@@ -7,14 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import scipy
 from tests.comparing.comparisons import config_text
 from tests.whole_texts import assert_expected
 
 from miai_tournaments.compare.config import Comparison, load_comparison
 from miai_tournaments.compare.plots import draw_all, reached, series_of, shown
 from miai_tournaments.compare.schema import Arm
-from miai_tournaments.compare.summary import ArmRow, Interval
+from miai_tournaments.compare.summary import ArmRow, Interval, ratio_of_sums, wilson
 
 ARMS = ("table", "rough-8", "rough-2", "calm-1", "calm-2")
 
@@ -57,9 +59,7 @@ def comparison(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
     return load_comparison(path)
 
 
-def test_each_plot_is_a_picture_of_its_own_and_the_same_each_time(
-    comparison: Comparison, tmp_path: Path
-) -> None:
+def test_each_plot_is_a_picture_and_always_the_same(comparison: Comparison, tmp_path: Path) -> None:
     written = draw_all(tmp_path, comparison, ROWS)
     assert written == ["anytime.svg", "error-by-k.svg", "pareto.svg", "ablation.svg"]
     for name in written:
@@ -102,3 +102,45 @@ def test_a_depth_is_reached_after_the_times_of_all_depths_up_to_it() -> None:
     assert reached([second, first]) == [(1, Interval(2.0, 1.0, 4.0)), (3, Interval(7.0, 3.5, 14.0))]
     one = [(1, Interval(2.0, 1.0, 4.0))]
     assert reached([first, row_of("a", 2, incomplete=1), second]) == one
+
+
+# -- intervals: Wilson's by scipy, the bootstrap by how often it covers ---------------------------
+
+
+@pytest.mark.parametrize("total", [1, 2, 7, 30, 1000])
+def test_wilson_is_that_of_scipy(total: int) -> None:
+    for count in {0, 1, total // 3, total - 1, total}:
+        expected = scipy.stats.binomtest(count, total).proportion_ci(0.95, method="wilson")
+        found: Any = wilson(count, total)
+        assert found.value == count / total
+        assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
+    assert wilson(0, 0) is None
+
+
+@pytest.mark.slow
+def test_the_ratio_of_sums_is_covered_about_as_often_as_it_says() -> None:
+    rng, trials, covered = np.random.default_rng(5), 300, 0
+    true = 3.0  # the second figure is the first one's third, with noise of mean 1
+    for trial in range(trials):
+        above = rng.lognormal(3, 0.7, 30)
+        below = above / true * rng.gamma(5, 1 / 5, 30)
+        found: Any = ratio_of_sums(above.tolist(), below.tolist(), name=("trial", trial))
+        covered += found.low <= true <= found.high
+    # Percentile intervals of 30 roots are a little narrow: 90 to 95 %.
+    assert 0.87 * trials <= covered <= 0.98 * trials
+
+
+def test_the_interval_is_the_same_each_time_and_needs_five_roots() -> None:
+    above, below = [9.0, 4.0, 7.0, 1.0, 5.0], [3.0, 2.0, 2.0, 1.0, 4.0]
+    once: Any = ratio_of_sums(above, below, name=("x",))
+    assert once == ratio_of_sums(above, below, name=("x",))
+    assert once.value == 26 / 12
+    few: Any = ratio_of_sums(above[:4], below[:4], name=("x",))
+    assert (few.low, few.high) == (None, None)
+    assert ratio_of_sums([], [], name=("x",)) is None
+
+
+def test_equal_figures_have_a_speed_up_of_exactly_one() -> None:
+    figures = [3.0, 8.0, 1.0, 2.0, 2.0, 90.0]
+    found: Any = ratio_of_sums(figures, figures, name=("x",))
+    assert (found.value, found.low, found.high) == (1.0, 1.0, 1.0)

@@ -10,16 +10,8 @@ from sgfmill.boards import Board as SgfmillBoard
 
 from miai_go.kernels import FAMILY, rules
 from miai_go.kernels.rules import point_of, put
+from miai_go.rules import chains
 from miai_go.rules.board import BLACK, EMPTY, WHITE, Board, BoardError, IllegalPointError
-from miai_go.rules.chains import (
-    captured_stone,
-    chain_at,
-    connected_parts,
-    diagonals,
-    fills_eye,
-    liberties_of,
-    neighbours,
-)
 from miai_go.rules.coordinates import vertex
 from miai_go.rules.playouts import Playouts
 
@@ -98,7 +90,7 @@ def test_set_up_keeps_stones_and_refuses_chains_without_liberties() -> None:
         size = rng.randrange(1, 6)
         stones = tuple(rng.choice([0, 1, 1, 2, 2]) for _ in range(size * size))
         array = np.array(stones, np.int8).reshape(size, size)
-        if captured_stone(array.ravel(), size) is None:
+        if chains.captured_stone(array.ravel(), size) is None:
             board = Board.from_stones(array)
             assert flat(board) == stones
             kept += 1
@@ -180,11 +172,13 @@ def test_chains_and_liberties_are_those_of_the_board(size: int) -> None:
         if ply % 3:
             continue
         stones = board.stones().reshape(-1)
-        assert captured_stone(stones, size) is None
+        assert chains.captured_stone(stones, size) is None
         for start in np.flatnonzero(stones != EMPTY).tolist():
-            chain = chain_at(stones, start, size)
+            chain = chains.chain_at(stones, start, size)
             assert sorted(chain) == board.group_at(start).tolist()
-            assert sorted(liberties_of(stones, chain, size)) == board.liberties(start).tolist()
+            assert (
+                sorted(chains.liberties_of(stones, chain, size)) == board.liberties(start).tolist()
+            )
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 9])
@@ -195,7 +189,7 @@ def test_diagonals_are_the_points_one_step_away_in_both_directions(size: int) ->
             for other in range(size * size)
             if abs(other // size - point // size) == 1 == abs(other % size - point % size)
         }
-        assert list(diagonals(point, size)) == sorted(near)
+        assert list(chains.diagonals(point, size)) == sorted(near)
 
 
 @pytest.mark.parametrize(
@@ -217,20 +211,20 @@ def test_diagonals_are_the_points_one_step_away_in_both_directions(size: int) ->
 )
 def test_an_eye_has_few_hostile_diagonals(rows: str, point: int, filled: bool) -> None:
     stones = np.array([".XO".index(mark) for mark in rows.replace("/", " ").split()])
-    assert fills_eye(stones, point, BLACK + 1) == filled
-    assert fills_eye((3 - stones) % 3, point, WHITE + 1) == filled
+    assert chains.fills_eye(stones, point, BLACK + 1) == filled
+    assert chains.fills_eye((3 - stones) % 3, point, WHITE + 1) == filled
 
 
 def test_the_lowest_stone_without_a_liberty_is_found() -> None:
     stones = np.zeros(25, np.int8)
     stones[[23, 19]] = BLACK + 1
     stones[[24]] = WHITE + 1
-    assert captured_stone(stones, 5) == 24
+    assert chains.captured_stone(stones, 5) == 24
     stones[18] = BLACK + 1
-    assert captured_stone(stones, 5) == 24
+    assert chains.captured_stone(stones, 5) == 24
 
 
 def test_points_fall_into_connected_parts() -> None:
     points = [0, 1, 4, 8, 3]
-    parts = connected_parts(points, lambda point: neighbours(point, 3))
+    parts = chains.connected_parts(points, lambda point: chains.neighbours(point, 3))
     assert sorted(map(sorted, parts)) == [[0, 1, 3, 4], [8]]

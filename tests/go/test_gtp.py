@@ -51,6 +51,7 @@ NO_CLOCK = ClockReading(control=TimeControl())
 
 
 MakeAgent = Callable[..., GtpAgent]
+MakeClient = Callable[..., GtpClient]
 
 
 @pytest.fixture
@@ -240,7 +241,7 @@ def test_working_directory_and_environment_are_the_engine_s_own(
 # -- one command ------------------------------------------------------------------------------
 
 
-def test_a_client_learns_who_the_engine_is(client: Callable[..., GtpClient]) -> None:
+def test_a_client_learns_who_the_engine_is(client: MakeClient) -> None:
     engine = client("--knows", "kata-time_settings")
     engine.handshake(seconds=10)
     assert (engine.name, engine.version) == ("Test Engine", "1.5")
@@ -254,7 +255,7 @@ def test_a_client_learns_who_the_engine_is(client: Callable[..., GtpClient]) -> 
 
 
 def test_an_engine_without_identity_numbers_is_spoken_to_without(
-    client: Callable[..., GtpClient],
+    client: MakeClient,
 ) -> None:
     engine = client("--no-ids")
     engine.handshake(seconds=10)
@@ -280,7 +281,7 @@ def test_an_engine_without_identity_numbers_is_spoken_to_without(
     ],
 )
 def test_an_engine_s_mistake_is_reported_and_ends_the_game(
-    mode: str, error: type[AgentError], message: str, client: Callable[..., GtpClient], token: str
+    mode: str, error: type[AgentError], message: str, client: MakeClient, token: str
 ) -> None:
     engine = client("--mode", mode, limit=200_000)
     engine.handshake(seconds=10)
@@ -304,7 +305,7 @@ def test_an_engine_s_mistake_is_reported_and_ends_the_game(
     ],
 )
 def test_an_answer_counts_whatever_follows_it(
-    mode: str, error: type[AgentError], message: str, client: Callable[..., GtpClient]
+    mode: str, error: type[AgentError], message: str, client: MakeClient
 ) -> None:
     engine = client("--mode", mode)
     engine.handshake(seconds=10)
@@ -314,7 +315,7 @@ def test_an_answer_counts_whatever_follows_it(
 
 
 def test_an_engine_that_fills_its_standard_error_blocks_nobody(
-    client: Callable[..., GtpClient],
+    client: MakeClient,
 ) -> None:
     engine = client("--mode", "chatter", "--moves", "")
     engine.handshake(seconds=10)
@@ -323,15 +324,13 @@ def test_an_engine_that_fills_its_standard_error_blocks_nobody(
         engine.new_game(EngineLog())
 
 
-def test_an_engine_that_reads_no_input_blocks_nobody(client: Callable[..., GtpClient]) -> None:
+def test_an_engine_that_reads_no_input_blocks_nobody(client: MakeClient) -> None:
     engine = client("--mode", "hang", "--at", "start")
     with pytest.raises(AgentTimeoutError):
         engine.command("x" * 300_000, seconds=0.4)
 
 
-def test_an_interruption_leaves_no_stale_answer(
-    client: Callable[..., GtpClient], token: str
-) -> None:
+def test_an_interruption_leaves_no_old_answer(client: MakeClient, token: str) -> None:
     engine = client("--mode", "hang")
     engine.handshake(seconds=10)
     previous = signal.signal(signal.SIGALRM, signal.default_int_handler)
@@ -348,7 +347,7 @@ def test_an_interruption_leaves_no_stale_answer(
 
 
 def test_an_engine_that_ignores_every_request_to_quit_is_killed_with_its_child(
-    client: Callable[..., GtpClient], token: str
+    client: MakeClient, token: str
 ) -> None:
     engine = client("--stubborn")
     engine.handshake(seconds=10)
@@ -408,9 +407,7 @@ def test_an_illegal_move_is_for_the_referee_to_judge(agent: MakeAgent) -> None:
 
 
 @pytest.mark.parametrize("answer", ["Z9", "hello", "A0", "E6", "A1 B2", "I3", "25"])
-def test_an_answer_that_is_not_a_vertex_violates_the_protocol(
-    answer: str, agent: MakeAgent, token: str
-) -> None:
+def test_an_answer_must_be_a_vertex(answer: str, agent: MakeAgent, token: str) -> None:
     player = agent("--moves", answer)
     begin(player)
     with pytest.raises(AgentProtocolError, match="asked for a move"):
@@ -464,9 +461,7 @@ def test_suicide_is_tried_once_and_leaves_no_stones(agent: MakeAgent, tmp_path: 
 
 
 @pytest.mark.parametrize("game", [{"rules": "chinese"}, {"board_size": 2}])
-def test_suicide_is_not_tried_where_it_is_forbidden_or_has_no_room(
-    game: dict[str, Any], agent: MakeAgent
-) -> None:
+def test_suicide_is_tried_only_where_it_can_be(game: dict[str, Any], agent: MakeAgent) -> None:
     begin(agent("--refuse", "play", game=game, probe=True))
 
 
@@ -551,9 +546,7 @@ def test_handicap(
     assert sent(tmp_path / "log")[6:] == [*expected, "genmove w"]
 
 
-def test_compensation_is_in_the_komi_unless_the_handicap_is_announced(
-    agent: MakeAgent, tmp_path: Path
-) -> None:
+def test_komi_compensates_a_handicap_unless_announced(agent: MakeAgent, tmp_path: Path) -> None:
     game = {"board_size": 9, "handicap": 3, "rules": "chinese", "komi": 0.5}
     known = "set_free_handicap,kata-set-rules"
     for knows, handicap, komi, bonus in (
@@ -678,9 +671,7 @@ def test_an_engine_that_does_not_see_its_clock_is_told_of_in_its_log(
     assert said in "".join(notes)
 
 
-def test_settings_are_sent_once_and_the_time_left_before_every_move(
-    agent: MakeAgent, tmp_path: Path
-) -> None:
+def test_settings_are_sent_once_and_time_left_every_move(agent: MakeAgent, tmp_path: Path) -> None:
     player = agent("--knows", "time_settings,time_left", restart="never")
     clock = Clock(ABSOLUTE)
     begin(player, log=tmp_path / "1")
@@ -844,9 +835,7 @@ def test_a_proposal_is_accepted_unless_it_is_worse_than_the_engine_s_own_list(
     assert state.action_to_string(player.act(NO_CLOCK).action) == answer
 
 
-def test_after_a_refused_proposal_dead_stones_are_captured(
-    agent: MakeAgent, tmp_path: Path
-) -> None:
+def test_after_a_refused_proposal_the_dead_are_captured(agent: MakeAgent, tmp_path: Path) -> None:
     game = {"dead_stones": "agreement", "rules": "chinese", "black_stones": ["C3"]}
     player = agent("--knows", "kgs-genmove_cleanup", game=game)
     begin(player, player=1, log=tmp_path / "log")
@@ -883,9 +872,7 @@ def test_a_referee_s_dead_stones_are_taken_off_in_whole_chains() -> None:
     assert state.returns() == (-1.0, 1.0)
 
 
-def test_a_record_does_not_start_its_referee(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_record_starts_no_referee(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     game = judged().game
     record = record_of_actions(game, [25, 25], players=["Black", "White"])
     monkeypatch.setattr(GtpJudge, "dead_points", lambda *_: pytest.fail("the referee was asked"))
@@ -910,9 +897,7 @@ def test_a_record_does_not_start_its_referee(
         (["--refuse", "final_status_list"], "not today"),
     ],
 )
-def test_a_referee_that_fails_is_nobody_s_fault(
-    options: list[str], message: str, token: str
-) -> None:
+def test_a_failing_referee_is_nobody_s_fault(options: list[str], message: str, token: str) -> None:
     state = judged(*options, settings={"timeouts": {"command": 1.5 if "hang" in options else 30.0}})
     with pytest.raises(RefereeError, match=message):
         state.score()

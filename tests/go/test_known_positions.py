@@ -64,9 +64,7 @@ def test_sending_two_returning_one_goes_on_where_repetition_is_allowed() -> None
     ("ko", "moves", "forbidden"),
     [("positional", "A1 C1", "B1"), ("situational", "A1 C1 B1 pass", "A1")],
 )
-def test_sending_two_returning_one_is_stopped_by_superko(
-    ko: str, moves: str, forbidden: str
-) -> None:
+def test_sending_two_returning_one_ends_by_superko(ko: str, moves: str, forbidden: str) -> None:
     """At once, or a round later."""
     state = play(position(SENDING_TWO, to_move="white", ko=ko), moves)
     with pytest.raises(InvalidActionError, match=f"{ko} superko"):

@@ -156,9 +156,7 @@ def test_handicap_stones_written_as_moves_are_a_handicap() -> None:
         (";B[aa];W[bb];B[bb]KO[];W[cc]", Start((16, 20), (), 1), "C3"),
     ],
 )
-def test_what_alternating_moves_cannot_tell_starts_a_new_position(
-    text: str, start: Start, line: str
-) -> None:
+def test_what_moves_cannot_tell_starts_a_new_position(text: str, start: Start, line: str) -> None:
     game = only(f"(;SZ[5]{text})")
     read = game.main_line()
     assert (read.start, read.faults, names(game, read.actions)) == (start, (), line)
@@ -600,9 +598,7 @@ def test_a_played_game_is_written_with_rules_players_result_and_statistics() -> 
         (Termination.ILLEGAL_ACTION, 0, "W+F"),
     ],
 )
-def test_endings_caused_by_a_player_are_recorded(
-    termination: Termination, loser: int, result: str
-) -> None:
+def test_endings_by_a_player_are_written(termination: Termination, loser: int, result: str) -> None:
     record = record_of([40, 20], termination=termination, loser=loser, detail="why ] \\ \x00")
     text = SgfRecords().write(record)
     assert only(text).result == result
@@ -694,9 +690,7 @@ def test_main_lines_or_all_variations_are_openings(tmp_path: Path) -> None:
         ("(;SZ[9];B[ba];W[aa];B[ab];W[aa])", "move 4, A9"),
     ],
 )
-def test_lines_that_are_not_openings_of_the_game_are_refused(
-    text: str, said: str, tmp_path: Path
-) -> None:
+def test_lines_that_do_not_fit_the_game_are_refused(text: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(SgfError, match=said):
         openings(tmp_path, text, go(board_size=9, rules="chinese"))
 

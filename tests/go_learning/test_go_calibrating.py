@@ -8,9 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-pytest.importorskip("torch")
-
 import torch
 from tests.go_learning.go_commands import run
 from tests.go_learning.go_networks_small import random_planes, small_file
@@ -75,9 +72,7 @@ def test_a_draw_is_half_won_and_half_lost() -> None:
     [([], []), ([0.5, -0.5], [-1.0, 1.0]), ([0.5, 0.6], [1.0, 1.0]), ([0.0, 0.0], [1.0, -1.0])],
     ids=["nothing", "opposite", "all as expected", "no values"],
 )
-def test_results_that_determine_no_factor_are_refused(
-    values: list[float], results: list[float]
-) -> None:
+def test_results_that_tell_no_factor_are_refused(values: list[float], results: list[float]) -> None:
     with pytest.raises(DataError, match="determine no factor"):
         fitted_factor(np.array(values), np.array(results))
 

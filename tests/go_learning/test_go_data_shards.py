@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import json
 import random
+import re
 import resource
+import shlex
 import signal
+import socket
 import tarfile
+import urllib.request
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -17,24 +22,22 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.go_learning import go_commands
+from tests.go_learning.go_commands import invoke
 from tests.go_learning.go_data_games import random_game, random_moves, sgf_of, write_set
-from tests.whole_texts import assert_transcript, refusal
+from tests.warm_command import run_miai
+from tests.whole_texts import assert_expected, assert_transcript, refusal
+from typer.testing import Result
 
 from miai.errors import ParameterError
 from miai.parameters import build_parameters
 from miai_go.errors import DataError
-from miai_go.learning.data.importing import (
-    GameFilters,
-    ImportReport,
-    ReadGame,
-    from_sgf,
-    import_games,
-    rating_of,
-    read_games,
-    scan,
-)
+from miai_go.learning.data import collections as download
+from miai_go.learning.data import importing
+from miai_go.learning.data.collections import PublicDataset
+from miai_go.learning.data.dataset import GoDataset
 from miai_go.learning.data.shard_files import LOCK
-from miai_go.learning.data.shards import Shard, ShardWriter, open_shards, shard_folders
+from miai_go.learning.data.shards import COLUMNS, Shard, ShardWriter, open_shards, shard_folders
 from miai_go.learning.data.stored_games import StoredGame
 from miai_go.rules.coordinates import SYMMETRIES
 from miai_go.rules.symmetry import point_tables
@@ -55,8 +58,11 @@ def write_tar(path: Path, files: dict[str, bytes], mode: str) -> Path:
 
 
 def names_in(source: Path, **options: Any) -> list[bytes]:
-    report = ImportReport()
-    return [g.name() for g in import_games([source], GameFilters(), report, **options)]
+    report = importing.ImportReport()
+    return [
+        g.name()
+        for g in importing.import_games([source], importing.GameFilters(), report, **options)
+    ]
 
 
 def test_folders_files_and_archives_hold_the_same_games(tmp_path: Path) -> None:
@@ -302,10 +308,10 @@ def test_columns_of_unknown_names_are_no_paths(shard: Path) -> None:
 
 def agree(data: bytes) -> bool:
     """Say whether the data is plain, having checked that then both readers read the same."""
-    plain = scan(data)
+    plain = importing.scan(data)
     if plain is None:
         return False
-    full = from_sgf(read_bytes(data)[0])
+    full = importing.from_sgf(read_bytes(data)[0])
     assert plain.game.moves.tolist() == full.game.moves.tolist()
     for name in ("size", "result", "margin", "stones", "first"):
         np.testing.assert_equal(getattr(plain.game, name), getattr(full.game, name))
@@ -327,9 +333,9 @@ def test_comments_and_escapes_do_not_hide_or_make_moves() -> None:
     for seed in range(40):
         data = sgf_of(random_moves(seed), seed=seed, odd=True)
         scanned += agree(data)
-        games = list(read_games(data, "x.sgf"))
+        games = list(importing.read_games(data, "x.sgf"))
         assert len(games) == 1
-        assert isinstance(games[0], ReadGame)
+        assert isinstance(games[0], importing.ReadGame)
         assert games[0].game.moves.tolist() == random_moves(seed), seed
     assert 5 < scanned < 40  # those without variations
 
@@ -350,7 +356,7 @@ def test_scanner_and_full_reader_agree(pieces: list[bytes], seed: int) -> None:
     for piece in pieces:
         plain.insert(rng.randrange(len(plain) + 1), piece)
     data = b"".join(plain)
-    scanned = scan(data)
+    scanned = importing.scan(data)
     if scanned is None:
         return
     repeated = [a for a in scanned.game.moves.tolist() if a != 81]
@@ -368,8 +374,8 @@ def test_the_board_of_an_import_refuses_what_is_illegal(tmp_path: Path) -> None:
     }
     for name, text in cases.items():
         (tmp_path / f"{name}.sgf").write_text(text)
-    report = ImportReport()
-    assert not list(import_games([tmp_path], GameFilters(), report))
+    report = importing.ImportReport()
+    assert not list(importing.import_games([tmp_path], importing.GameFilters(), report))
     output = {Path(source).stem: cause for source, cause in report.failures}
     assert report.bad == 3
     assert "node 3: the move at A9 is on a stone" in output["occupied"]
@@ -390,8 +396,8 @@ def test_bad_files_are_counted_reported_and_skipped(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(data)
     (tmp_path / "good.sgf").write_bytes(good)
     (tmp_path / "notes.txt").write_text("no SGF")
-    report = ImportReport()
-    taken = list(import_games([tmp_path], GameFilters(), report))
+    report = importing.ImportReport()
+    taken = list(importing.import_games([tmp_path], importing.GameFilters(), report))
     assert len(taken) == report.taken == 1
     assert taken[0].moves.tolist() == random_moves(1)
     assert report.files == len(bad) + 1
@@ -418,9 +424,9 @@ def test_filters_drop_and_count(tmp_path: Path) -> None:
     for name, data in games.items():
         (tmp_path / f"{name}.sgf").write_bytes(data)
     output = {"komi_min": 7, "min_moves": 10, "min_rank": "1d", "rules": ["chinese"]}
-    filters = build_parameters(GameFilters, output)
-    report = ImportReport()
-    assert len(list(import_games([tmp_path], filters, report))) == 1
+    filters = build_parameters(importing.GameFilters, output)
+    report = importing.ImportReport()
+    assert len(list(importing.import_games([tmp_path], filters, report))) == 1
     assert report.dropped == {
         "another board size": 1,
         "too short": 1,
@@ -432,8 +438,8 @@ def test_filters_drop_and_count(tmp_path: Path) -> None:
         "handicap or set-up": 1,
         "duplicate": 1,
     }
-    rated = ImportReport()
-    taken = list(import_games([tmp_path], GameFilters(min_rating=2400), rated))
+    rated = importing.ImportReport()
+    taken = list(importing.import_games([tmp_path], importing.GameFilters(min_rating=2400), rated))
     assert [game.ratings for game in taken] == [(2500.0, 2400.0)]
 
 
@@ -442,14 +448,16 @@ def test_filters_drop_and_count(tmp_path: Path) -> None:
 )
 def test_filters_that_make_no_sense_are_refused(values: dict[str, object]) -> None:
     with pytest.raises(ParameterError):
-        build_parameters(GameFilters, values)
+        build_parameters(importing.GameFilters, values)
 
 
 def test_set_ups_start_where_the_full_reader_says(tmp_path: Path) -> None:
     (tmp_path / "a.sgf").write_bytes(
         b"(;SZ[9]KM[0.5]HA[2]RE[W+R]AB[cc][gg];W[ee];B[dd])(;SZ[9]KM[7]RE[B+R];W[ee];B[dd])"
     )
-    first, second = import_games([tmp_path], GameFilters(setups=True), ImportReport())
+    first, second = importing.import_games(
+        [tmp_path], importing.GameFilters(setups=True), importing.ImportReport()
+    )
     assert first.stones is not None
     assert np.flatnonzero(first.stones == 1).tolist() == [2 * 9 + 6, 6 * 9 + 2]
     assert first.first == second.first == 2
@@ -483,15 +491,15 @@ def test_a_name_is_of_the_game_up_to_symmetry() -> None:
 
 
 def test_ratings_are_read() -> None:
-    assert [rating_of(t) for t in ("2500", " 2500? ", "-3.5")] == [2500.0, 2500.0, -3.5]
-    assert np.isnan(rating_of("3d"))
+    assert [importing.rating_of(t) for t in ("2500", " 2500? ", "-3.5")] == [2500.0, 2500.0, -3.5]
+    assert np.isnan(importing.rating_of("3d"))
 
 
 def test_a_set_up_without_liberties_is_bad(tmp_path: Path) -> None:
     game = StoredGame(size=3, moves=np.zeros(0, np.int16), half_komi=0, stones=np.ones(9, np.int8))
     assert game.legal_moves() == -1
     (tmp_path / "a.sgf").write_bytes(b"(;SZ[2]KM[0]RE[0]AB[aa][ab][ba][bb];W[aa])")
-    games = list(read_games((tmp_path / "a.sgf").read_bytes(), "a"))
+    games = list(importing.read_games((tmp_path / "a.sgf").read_bytes(), "a"))
     assert isinstance(games[0], SgfError)
 
 
@@ -506,3 +514,225 @@ def test_one_file_may_be_packed(tmp_path: Path) -> None:
     assert "is damaged" in broken.error
     assert large.data is None
     assert "split the file" in large.error
+
+
+# -- miai go data: what it lists, imports, tells and refuses; and downloads -----------------------
+
+
+def run(*words: object) -> str:
+    return go_commands.run("data", *words)
+
+
+@pytest.fixture
+def games(tmp_path: Path) -> Path:
+    folder = tmp_path / "games"
+    folder.mkdir()
+    for seed in range(8):
+        moves = random_moves(seed, length=20)
+        (folder / f"{seed}.sgf").write_bytes(sgf_of(moves, seed=seed))
+    (folder / "turned.sgf").write_bytes(sgf_of(point_tables(9)[6, random_moves(0, length=20)]))
+    (folder / "bad.sgf").write_bytes(b"(;SZ[9];B[aa]\0")
+    return folder
+
+
+def test_games_are_imported_once_however_often_it_is_called(games: Path, tmp_path: Path) -> None:
+    out = tmp_path / "set"
+    first = json.loads(run("import", games, "--out", out, "--games-a-shard", "3", "--json"))
+    assert (first["games"], first["taken"], first["written"], first["bad"]) == (10, 8, 8, 1)
+    assert first["dropped"] == {"duplicate": 1}
+    assert first["bad_files"][0]["source"].endswith("bad.sgf")
+    assert first["bad_files"][0]["cause"]
+    again = json.loads(run("import", games, "--out", out, "--json"))
+    assert (again["taken"], again["dropped"]) == (0, {"duplicate": 9})
+    assert len(GoDataset(out)) == 8
+    text = run("import", games, "--out", tmp_path / "other", "--min-moves", "30")
+    text = re.sub(r"\d+ games/s", "games/s", text.replace(str(tmp_path), ""))
+    assert_expected("data/import.txt", text)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["data", "stats"], "1 of 10 games are left out: 1 bad, the first "),
+        pytest.param(
+            ["eval", "policy-7-13"],
+            "2 of 10 games are left out: 1 dropped (duplicate); 1 bad, ",
+            marks=pytest.mark.soak,
+        ),
+    ],
+)
+def test_omissions_are_reported_by_every_reader(
+    words: list[str], expected: str, games: Path
+) -> None:
+    result = invoke(*words, games)
+    assert result.exit_code == 0, result.output
+    assert expected in result.stderr
+    assert "bad.sgf: line 1: " in result.stderr
+    assert "left out" not in result.stdout
+
+
+def test_training_reports_omissions_and_wants_held_out_games(games: Path, tmp_path: Path) -> None:
+    config = tmp_path / "patterns.toml"
+    text = f'[data]\nsources = ["{games}"]\nvalidation = {{}}\ntest = 0.0\n[patterns]\nepochs = 1\n'
+
+    def train(name: str, validation: float) -> Result:
+        config.write_text(text.format(validation))
+        return invoke("train", "rollout", config, "--out", tmp_path / name)
+
+    learnt = train("learnt", 0.5)
+    assert learnt.exit_code == 0, learnt.output
+    assert "2 of 10 games are left out: 1 dropped (duplicate); 1 bad, " in learnt.stderr
+    refused = train("refused", 0.0)
+    assert isinstance(refused.exception, DataError)
+    assert not list((tmp_path / "refused").glob("*.safetensors"))
+    assert "epoch" not in refused.stderr
+
+
+def test_statistics_are_those_of_the_games(tmp_path: Path) -> None:
+    folder = tmp_path / "games"
+    folder.mkdir()
+    for i in range(6):
+        moves = [40, 20, 21, *[81] * i]
+        komi, result = (7.0, "B+R") if i < 4 else (5.5, "0")
+        (folder / f"{i}.sgf").write_bytes(sgf_of(moves, KM=komi, RE=result, BR=str(2000 + i)))
+    run("import", folder, "--out", tmp_path / "set", "--duplicates")
+    write_set(tmp_path / "searched", [random_game(seed, search=True) for seed in (1, 2, 3)])
+    text = "".join(
+        run("stats", s, *w)
+        for s in (folder, tmp_path / "set", tmp_path / "searched")
+        for w in ((), ("--json",))
+    )
+    assert_expected("data/statistics.txt", text)
+
+
+def test_mistakes_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert_transcript("data/mistakes.txt", lambda line: refusal(lambda: run(*line.split())))
+
+
+def public_datasets() -> list[PublicDataset]:
+    assert len(download.COLLECTIONS) > 3
+    return list(download.COLLECTIONS.values())
+
+
+def test_public_data_sets_say_where_they_are_and_how_to_get_them() -> None:
+    for dataset in public_datasets():
+        assert dataset.page.startswith(("http://", "https://"))
+        assert dataset.sizes
+        assert dataset.licence
+        assert "miai go data import" in dataset.instructions
+        assert not dataset.url or dataset.url.startswith("https://")
+
+
+def test_they_are_listed() -> None:
+    rows = json.loads(run("list", "--json"))
+    assert [row["name"] for row in rows] == sorted(d.name for d in public_datasets())
+    text = run("list")
+    assert all(row["page"] in text for row in rows)
+
+
+def test_a_download_without_network_says_how_to_go_on(tmp_path: Path) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+    url = f"https://127.0.0.1:{port}/games.tgz"
+    with pytest.raises(DataError, match=r"miai go data import games\.tgz"):
+        download.fetch(url, tmp_path / "games.tgz", sha256="", trust_first=True)
+    for other in ("http://127.0.0.1/a.tgz", "file:///etc/passwd", "ftp://a/b"):
+        with pytest.raises(DataError, match="only https"):
+            download.fetch(other, tmp_path / "a.tgz", sha256="0" * 64)
+    with pytest.raises(DataError, match="--sha256"):
+        download.fetch(url, tmp_path / "games.tgz", sha256="")
+    with pytest.raises(DataError, match="not a SHA-256"):
+        download.fetch(url, tmp_path / "games.tgz", sha256="abc")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_redirections_lead_to_https_only() -> None:
+    handler = download._OnlyHttps()
+    request = urllib.request.Request("https://example.org/a")
+    with pytest.raises(DataError, match="only https"):
+        handler.redirect_request(request, None, 302, "", {}, "http://example.org/b")
+    moved = handler.redirect_request(request, None, 302, "", {}, "https://example.org/b")
+    assert moved.full_url == "https://example.org/b"
+
+
+class Broken(io.BytesIO):
+    """A stream that breaks off."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        data = super().read(4)
+        if not data:
+            raise OSError("connection reset")
+        return data
+
+
+def test_downloads_are_kept_whole_with_their_checksum_or_not_at_all(tmp_path: Path) -> None:
+    data = b"games" * 1000
+    good = hashlib.sha256(data).hexdigest()
+    path = tmp_path / "a.tgz"
+    refused: list[tuple[Any, dict[str, Any]]] = [
+        (io.BytesIO(data), {"expected": "0" * 64}),
+        (io.BytesIO(data), {"expected": good, "max_bytes": 4999}),
+        (Broken(data), {"expected": good}),
+    ]
+    for stream, options in refused:
+        with pytest.raises((DataError, OSError)):
+            download.save(stream, path, **options)
+        assert list(tmp_path.iterdir()) == []
+    assert download.save(io.BytesIO(data), path, expected=good) == good
+    assert path.read_bytes() == data
+    path.unlink()
+    assert download.expected_checksum(path, "", trust_first=True) == ""
+    download.save(io.BytesIO(data), path, expected="")
+    assert download.expected_checksum(path, "", trust_first=False) == good  # as noted
+    (tmp_path / "a.tgz.sha256").write_text("garbage")
+    with pytest.raises(DataError, match="not a SHA-256"):
+        download.expected_checksum(path, "", trust_first=True)
+
+
+# -- the page on data: its code and commands run, and its tables name what there is ----------------
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "go-data.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL)
+
+
+@pytest.mark.slow
+def test_its_code_and_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "configs").symlink_to(Path(__file__).parents[2] / "configs")
+    names: dict[str, Any] = {}
+    output = ""
+    for language, text in BLOCKS:
+        if language == "python":
+            exec(text, names)
+            continue
+        assert language == "sh"
+        for line in text.splitlines():
+            assert line.startswith("miai ")
+            if "tournament" in line:
+                done = run_miai([*shlex.split(line)[1:], "--set", "rounds=1"], cwd=tmp_path)
+                assert done.returncode == 0, done.stderr
+                continue
+            assert line.startswith("miai go ")
+            output += go_commands.run(*shlex.split(line)[2:])
+    assert len(BLOCKS) == 8
+    assert "40  written to nine" in output
+    assert "chess.sgf: " in output
+    assert "40 games of 9x9, 1200 moves" in output
+    assert "40  annotated" in output
+    assert "4  games played" in output
+    assert "12  written to nine-agents" in output
+
+
+def test_its_tables_name_the_options_and_the_columns() -> None:
+    known = "".join(
+        invoke("data", name, "--help", env={"COLUMNS": "200"}).stdout
+        for name in ("import", "annotate", "play")
+    )
+    options = set(re.findall(r"`(--[\w-]+)`", PAGE))
+    for option in options - {"--json", "--sha256", "--trust-first", "--records", "--set"}:
+        assert option in known, option
+    rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| \w", PAGE, re.MULTILINE)
+    assert {name for row in rows for name in re.findall(r"\w+", row)} == set(COLUMNS)

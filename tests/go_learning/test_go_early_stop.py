@@ -59,9 +59,7 @@ def test_an_obvious_move_takes_less_than_its_time() -> None:
         (8.0, 11.5, True),  # now for three tenths of the time
     ],
 )
-def test_a_search_goes_on_while_its_move_changes(
-    changed: float, passed: float, stops: bool
-) -> None:
+def test_a_search_goes_on_while_a_move_changes(changed: float, passed: float, stops: bool) -> None:
     """Two moves get 50 visits a second each; the second takes the lead after `changed` seconds."""
     now = 0.0
 

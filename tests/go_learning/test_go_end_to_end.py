@@ -11,9 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("torch")
-
 import torch
 from tests.go_learning.go_networks_small import write_tower
 from tests.go_learning.go_training_games import SIZE, Interrupting, config_text
@@ -108,9 +105,7 @@ def test_a_gate_keeps_the_weights_that_a_run_began_with(tmp_path: Path) -> None:
     assert train_zero(plan).weights == ended.weights  # a run that is done goes no further
 
 
-def test_an_interrupted_round_ends_with_the_games_at_hand(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_round_has_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
@@ -135,9 +130,7 @@ def test_an_interrupted_round_ends_with_the_games_at_hand(
 
 
 @pytest.mark.soak
-def test_self_play_in_int8_is_played_by_onnx_runtime(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_self_play_in_int8_is_by_onnx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("onnxruntime")
     from miai_go.nets import onnx_oracle
 
@@ -172,9 +165,7 @@ def test_an_interrupted_zero_run_resumes(whole: tuple[Path, RoundsResult], tmp_p
 
 
 @pytest.mark.slow
-def test_zero_is_the_same_on_any_number_of_workers(
-    whole: tuple[Path, RoundsResult], tmp_path: Path
-) -> None:
+def test_zero_is_the_same_on_all_workers(whole: tuple[Path, RoundsResult], tmp_path: Path) -> None:
     plan = zero_plan(tmp_path, "selfplay.workers=1")
     assert same_tensors(whole[1].weights, train_zero(plan).weights)
 

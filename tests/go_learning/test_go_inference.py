@@ -410,7 +410,7 @@ def numbered(count: int, moves: int = 26) -> Answers:
     return Answers(policy=policy, value=np.arange(count, dtype=np.float32))
 
 
-def test_batches_are_joined_and_what_is_wrong_with_one_is_named(
+def test_batches_are_joined_and_what_is_wrong_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     planes = random_planes(5, seed=1)
@@ -485,9 +485,7 @@ def test_a_network_answers_what_its_heads_say(name: str) -> None:
         ({"height": 0, "width": 4, "score": True}, None),
     ],
 )
-def test_heads_can_be_disabled_and_replaced(
-    off: dict[str, Any], left: tuple[str, ...] | None
-) -> None:
+def test_heads_are_disabled_and_replaced(off: dict[str, Any], left: tuple[str, ...] | None) -> None:
     network = build_network("tower", SHAPE, off)
     assert outputs_of(network, SHAPE) == (left or ("policy", "value", "score"))
     assert network.training, "asking for outputs leaves the network in training"

@@ -82,9 +82,7 @@ def search_of(name: str, game: GoGame, folder: Path, **more: Any) -> Search:
         ("alphazero", {"rules": "chinese", "dead_stones": "agreement"}),
     ],
 )
-def test_players_keep_the_contract_of_agents(
-    name: str, rules: dict[str, Any], folder: Path
-) -> None:
+def test_players_keep_agents_contract(name: str, rules: dict[str, Any], folder: Path) -> None:
     game = go(board_size=5, **rules)
     values = player_values(name, folder, 5)
     check_agent(lambda g: miai.make_agent(name, g, **values), game, games=1, max_plies=8)
@@ -141,9 +139,7 @@ SETTLED = """
 
 @pytest.mark.parametrize("name", ["policy", "alphago", "alphazero"])
 @pytest.mark.parametrize("rules", ["tromp-taylor", "chinese", "japanese"])
-def test_a_pass_is_answered_by_a_pass_that_wins_and_by_no_other(
-    name: str, rules: str, folder: Path
-) -> None:
+def test_a_pass_is_answered_by_a_pass_if_it_wins(name: str, rules: str, folder: Path) -> None:
     for komi, wins in ((0.5, True), (25.5, False)):
         state = position(SETTLED, to_move="white", rules=rules, komi=komi)
         search = search_of(name, state.game, folder)
@@ -237,9 +233,7 @@ def test_a_policy_player_plays_what_its_network_says(folder: Path) -> None:
 
 @pytest.mark.parametrize("mix", [0.0, 0.25, 1.0])
 @pytest.mark.parametrize(("to_move", "result"), [("black", 1), ("white", -1)])
-def test_the_leaves_of_alphago_are_mixed(
-    mix: float, to_move: str, result: int, folder: Path
-) -> None:
+def test_leaves_of_alphago_are_mixed(mix: float, to_move: str, result: int, folder: Path) -> None:
     """On a settled board all rollouts agree, and the value network says what it says."""
     given: dict[str, Any] = {"leaf_value": {"kind": "mixed", "mix": mix}} if mix else {}
     state = position(SETTLED, to_move=to_move, komi=0.5)

@@ -279,9 +279,7 @@ GAMES = [
 
 
 @pytest.mark.parametrize(("moves", "dead"), GAMES)
-def test_a_network_and_playouts_find_dead_stones_that_were_left_on_the_board(
-    moves: str, dead: str
-) -> None:
+def test_a_network_and_playouts_find_dead_stones_left_on_the_board(moves: str, dead: str) -> None:
     game = go(board_size=9, komi=7, rules="chinese", dead_stones="referee", referee="network")
     state = game.new_initial_state()
     for move in moves.split():

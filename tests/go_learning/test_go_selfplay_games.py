@@ -281,9 +281,7 @@ def self_played(rules: TreeGames, *, games: int, at_once: int, seed: int) -> lis
 
 @pytest.mark.parametrize("tree", [PUCT, GUMBEL], ids=["puct", "gumbel"])
 @pytest.mark.parametrize(("games", "at_once"), [(1, 1), (3, 8), (9, 4)])
-def test_as_many_games_as_asked_for_each_with_its_targets(
-    tree: TreeSettings, games: int, at_once: int
-) -> None:
+def test_as_many_games_as_asked_with_targets(tree: TreeSettings, games: int, at_once: int) -> None:
     rules = rules_of(tree=tree, full_share=0.6, fast_simulations=3)
     played = self_played(rules, games=games, at_once=at_once, seed=2)
     assert len(played) == games

@@ -12,19 +12,11 @@ import onnx
 import pytest
 import torch
 from numpy.typing import NDArray
+from tests.go_learning import go_sizes_small
 from tests.go_learning.go_commands import run
 from tests.go_learning.go_data_games import random_game, sgf_of
 from tests.go_learning.go_forest_slow import Judged, random_judge
 from tests.go_learning.go_networks_small import small_file
-from tests.go_learning.go_sizes_small import (
-    TOWER,
-    ZERO,
-    by_hand,
-    games_of,
-    planes_of,
-    small_weights,
-    write_sets,
-)
 from tests.go_learning.go_training_games import Interrupting, config_text
 from tests.go_learning.gtp_controllers import Talk
 from tests.go_learning.test_go_training import train
@@ -78,7 +70,7 @@ def test_sizes_are_read_and_named() -> None:
 
 
 def test_a_header_states_one_size_as_before_or_several(tmp_path: Path) -> None:
-    header = small_weights(tmp_path / "several.safetensors", SIZES)
+    header = go_sizes_small.small_weights(tmp_path / "several.safetensors", SIZES)
     assert header.sizes == SIZES
     assert json.loads(header.to_json())["size"] == list(SIZES)
     one = WeightsHeader.model_validate({**header.model_dump(), "size": [5]})
@@ -99,7 +91,7 @@ def test_a_header_states_one_size_as_before_or_several(tmp_path: Path) -> None:
 
 def test_weights_are_loaded_for_their_sizes_only(tmp_path: Path) -> None:
     path = tmp_path / "several.safetensors"
-    small_weights(path, SIZES)
+    go_sizes_small.small_weights(path, SIZES)
     for size in SIZES:
         assert load_oracle(path, size=size).encoder.size == size
         load_weights(path, size=size)
@@ -113,9 +105,9 @@ def test_weights_are_loaded_for_their_sizes_only(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", SIZES)
 def test_answers_on_each_size_are_those_of_the_layers(tmp_path: Path, size: int) -> None:
     path = tmp_path / "several.safetensors"
-    small_weights(path, SIZES)
-    planes = planes_of(size)
-    expected = by_hand(path, planes)
+    go_sizes_small.small_weights(path, SIZES)
+    planes = go_sizes_small.planes_of(size)
+    expected = go_sizes_small.by_hand(path, planes)
     answers = load_oracle(path, size=size, precision="fp32").infer(planes).arrays()
     assert answers.keys() == expected.keys()
     for name, array in answers.items():
@@ -127,25 +119,25 @@ def test_answers_on_each_size_are_those_of_the_layers(tmp_path: Path, size: int)
 
 def test_a_head_for_one_size_is_refused_for_several() -> None:
     network = NetworkSection(name="tower", parameters={"width": 8, "value": "dense"})
-    make_network(5, ZERO, network, seed=1)
-    make_network((5,), ZERO, network, seed=1)
+    make_network(5, go_sizes_small.ZERO, network, seed=1)
+    make_network((5,), go_sizes_small.ZERO, network, seed=1)
     with pytest.raises(TrainingError, match=r"cannot learn 5x5 and 6x6 .* of its value; use"):
-        make_network((5, 6), ZERO, network, seed=1)
+        make_network((5, 6), go_sizes_small.ZERO, network, seed=1)
 
 
 def test_a_start_may_be_for_other_sizes_if_it_depends_on_none(tmp_path: Path) -> None:
     path = tmp_path / "start.safetensors"
-    before = small_weights(path, (5,))
-    network = NetworkSection(name="tower", parameters=TOWER, start=str(path))
-    built, encoders, header = make_network((6, 7), ZERO, network, seed=9)
+    before = go_sizes_small.small_weights(path, (5,))
+    network = NetworkSection(name="tower", parameters=go_sizes_small.TOWER, start=str(path))
+    built, encoders, header = make_network((6, 7), go_sizes_small.ZERO, network, seed=9)
     assert (header.sizes, set(encoders), before.sizes) == ((6, 7), {6, 7}, (5,))
     for name, tensor in built.state_dict().items():
         assert tensor.numpy().tobytes() == read_tensors(path)[0][name].tobytes()
-    assert make_network(7, ZERO, network, seed=9)[2].size == 7
-    dense, _encoders, old = make_network(5, ZERO, NetworkSection(), seed=2)
+    assert make_network(7, go_sizes_small.ZERO, network, seed=9)[2].size == 7
+    dense, _encoders, old = make_network(5, go_sizes_small.ZERO, NetworkSection(), seed=2)
     save_weights(path, dense, old)
     with pytest.raises(TrainingError, match=r"network.start: 'tower' .* 5x5 and 6x6 .* its value"):
-        make_network(6, ZERO, NetworkSection(start=str(path)), seed=9)
+        make_network(6, go_sizes_small.ZERO, NetworkSection(start=str(path)), seed=9)
 
 
 # Games
@@ -170,7 +162,7 @@ def columns(batch: Batch) -> list[dict[str, NDArray[Any]]]:
 
 def mixed(folder: Path) -> GoDataset:
     encoders = {size: ZeroEncoder(size) for size in SIZES}
-    return GoDataset(write_sets(folder, *SIZES), encoder=encoders, seed=4)
+    return GoDataset(go_sizes_small.write_sets(folder, *SIZES), encoder=encoders, seed=4)
 
 
 def test_positions_of_several_sizes_are_the_union_of_those_of_each(tmp_path: Path) -> None:
@@ -233,7 +225,7 @@ def test_the_komi_of_a_split_is_that_of_its_games(tmp_path: Path) -> None:
 
 def test_sgf_of_several_sizes_is_imported(tmp_path: Path) -> None:
     for size in (5, 6, 7):
-        for game in games_of(size, 2):
+        for game in go_sizes_small.games_of(size, 2):
             text = sgf_of(game.moves.tolist(), size=size)
             (tmp_path / f"{size}-{len(game.moves)}.sgf").write_bytes(text)
     encoders = {size: ZeroEncoder(size) for size in (5, 7)}
@@ -248,7 +240,7 @@ def test_sgf_of_several_sizes_is_imported(tmp_path: Path) -> None:
 
 def config_of(folder: Path) -> Path:
     path = folder / "sizes.toml"
-    games = write_sets(folder / "games", *SIZES)
+    games = go_sizes_small.write_sets(folder / "games", *SIZES)
     path.write_text(config_text("sizes", games=games), encoding="utf-8")
     return path
 
@@ -297,8 +289,8 @@ def test_a_rollout_policy_learns_one_size(tmp_path: Path) -> None:
 
 def test_measures_are_told_of_each_size_and_together(tmp_path: Path) -> None:
     path = tmp_path / "several.safetensors"
-    small_weights(path, SIZES)
-    sets = write_sets(tmp_path / "sets", *SIZES)
+    go_sizes_small.small_weights(path, SIZES)
+    sets = go_sizes_small.write_sets(tmp_path / "sets", *SIZES)
     together = evaluate_weights(str(path), [sets])
     rows = {name: part.figures() for name, part in together.parts().items()}
     assert list(rows) == ["5x5", "6x6", "7x7"]
@@ -317,7 +309,7 @@ def test_measures_are_told_of_each_size_and_together(tmp_path: Path) -> None:
     assert together.figures()["top1"] == pytest.approx(share / together.figures()["positions"])
     assert not evaluate_weights(str(path), [sets / "6x6"]).parts()
     with pytest.raises(DataError, match="games on 8x8, but the encoder is for 5x5 to 7x7"):
-        evaluate_weights(str(path), [write_sets(tmp_path / "eight", 8)])
+        evaluate_weights(str(path), [go_sizes_small.write_sets(tmp_path / "eight", 8)])
 
 
 # Self-play
@@ -400,7 +392,7 @@ BETWEEN = 8
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     weights = tmp_path_factory.mktemp("weights") / "net.safetensors"
-    small_weights(weights, PLAYED)
+    go_sizes_small.small_weights(weights, PLAYED)
     return weights
 
 
@@ -434,8 +426,8 @@ def assert_near(answers: Answers, expected: dict[str, Any], *, tolerance: float)
 @pytest.mark.slow
 @pytest.mark.parametrize("size", PLAYED)
 def test_an_export_answers_on_each_size(path: Path, exports: dict[str, Path], size: int) -> None:
-    planes = planes_of(size)
-    expected = by_hand(path, planes)
+    planes = go_sizes_small.planes_of(size)
+    expected = go_sizes_small.by_hand(path, planes)
     fine = load_oracle(exports["fp32"], size=size)
     assert_near(fine.infer(planes), expected, tolerance=1e-5)
     assert_near(fine.infer(planes[:1]), {n: a[:1] for n, a in expected.items()}, tolerance=1e-5)
@@ -452,7 +444,7 @@ def test_an_export_is_for_the_sizes_of_its_weights(exports: dict[str, Path]) -> 
         with pytest.raises(WeightsError, match="say which size"):
             load_oracle(file)
     with pytest.raises(InferenceError, match="planes of uint8 and shape"):
-        load_oracle(exports["fp32"], size=7).infer(planes_of(9))
+        load_oracle(exports["fp32"], size=7).infer(go_sizes_small.planes_of(9))
 
 
 @pytest.mark.slow
@@ -496,7 +488,7 @@ def test_answers_of_a_wrong_shape_reach_no_search(exports: dict[str, Path], tmp_
             onnx.save(with_policy(model, wrong), tmp_path / "model.onnx")
             oracle = load_oracle(tmp_path / "model.onnx", size=7)
             with pytest.raises(InferenceError, match=r"model\.onnx: its policy for") as error:
-                oracle.infer(planes_of(7))
+                oracle.infer(go_sizes_small.planes_of(7))
             assert f"12 positions on 7x7 has shape {shape}, not (12, 50)" in str(error.value)
 
 
@@ -564,7 +556,7 @@ def test_commands_show_sizes_and_obey_them(path: Path, tmp_path: Path) -> None:
     assert GoDataset(tmp_path / "annotated").size == 7
     with pytest.raises(MiaiError, match="games of 7x7 and 9x9, where one size of board"):
         run("data", "annotate", out, *annotated)
-    sets = write_sets(tmp_path / "sets", 7, 13)
+    sets = go_sizes_small.write_sets(tmp_path / "sets", 7, 13)
     assert json.loads(run("eval", path, sets, "--positions", 3, "--json"))["positions"] == 3
     figures = json.loads(run("eval", path, sets, "--json"))
     assert [row["board"] for row in figures["by_size"]] == ["7x7", "13x13"]

@@ -17,9 +17,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
-pytest.importorskip("torch")
-
 import torch
 from tests.go_learning.go_data_games import random_game, write_set
 from tests.go_learning.go_networks_small import small_file, stir
@@ -550,9 +547,7 @@ def replay_of(folder: Path, share: float) -> Replay:
 
 
 @pytest.mark.parametrize("share", [0.01, 0.25, 0.6])
-def test_its_steps_are_shared_out_evenly_wherever_a_round_begins(
-    tmp_path: Path, share: float
-) -> None:
+def test_its_steps_are_shared_out_evenly_from_any_round(tmp_path: Path, share: float) -> None:
     replay = replay_of(tmp_path, share)
     whole = [kind for kind, _ in replay.lessons(0, first=0, count=40)]
     assert whole.count("recorded_") == int(40 * share)

@@ -11,6 +11,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,31 +19,38 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 from safetensors import safe_open
 from safetensors.numpy import load_file
+from tests.go_learning import go_networks_small
 from tests.go_learning.go_commands import run
-from tests.go_learning.go_networks_small import (
-    NETWORKS,
-    random_planes,
-    small_file,
-    small_header,
-    small_network,
-)
 from tests.whole_texts import assert_expected, assert_transcript, refusal
 
+import miai
+from miai.api import opponents_of
 from miai.errors import MiaiError, MissingExtraError, WeightsError
 from miai.plugins.extras import install_line
 from miai.tensors import read_tensors, write_tensors
 from miai_go import shipped
 from miai_go.commands import weights
+from miai_go.learning.training.config_sections import EncoderSection, NetworkSection
+from miai_go.learning.training.initial_network import make_network
+from miai_go.nets import inference
+from miai_go.nets.encoder import positions_of
+from miai_go.nets.inference import export_beside, load_oracle, prefers_int8
 from miai_go.nets.network import WeightsHeader, load_weights, save_weights
+from miai_go.nets.onnx_oracle import OnnxOracle
+from miai_go.nets.patterns import PatternPolicy
+from miai_go.nets.torch_oracle import TorchOracle
+from miai_go.rules.game import GoState
+from miai_go.shipped import FOLDER, find_weights, shipped_names
 
 Layout = dict[str, Any]
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return small_file(tmp_path / "net.safetensors", "plain", height=1, width=4)
+    return go_networks_small.small_file(tmp_path / "net.safetensors", "plain", height=1, width=4)
 
 
 def taken_apart(path: Path) -> tuple[Layout, bytes]:
@@ -65,10 +73,10 @@ def with_header(path: Path, **changes: Any) -> None:
     write_tensors(path, tensors, {WeightsHeader.KEY: json.dumps(header)})
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("name", go_networks_small.NETWORKS)
 def test_a_network_is_read_as_it_was_written(name: str, tmp_path: Path) -> None:
-    header = small_header(name)
-    network = small_network(header)
+    header = go_networks_small.small_header(name)
+    network = go_networks_small.small_network(header)
     written = save_weights(tmp_path / "net.safetensors", network, header)
     weights = load_weights(tmp_path / "net.safetensors", size=header.sizes[0])
     assert weights.header == written == WeightsHeader.read(tmp_path / "net.safetensors")
@@ -92,7 +100,7 @@ def test_the_safetensors_library_reads_the_same(path: Path) -> None:
 
 
 def test_the_same_network_makes_the_same_bytes(path: Path, tmp_path: Path) -> None:
-    again = small_file(tmp_path / "again.safetensors", "plain", height=1, width=4)
+    again = go_networks_small.small_file(tmp_path / "again.safetensors", "plain", height=1, width=4)
     assert again.read_bytes() == path.read_bytes()
 
 
@@ -190,8 +198,8 @@ def test_a_pickle_is_refused(tmp_path: Path) -> None:
 
 
 def test_numbers_that_are_not_finite_are_neither_written_nor_read(path: Path) -> None:
-    header = small_header("plain", height=1, width=4)
-    network = small_network(header)
+    header = go_networks_small.small_header("plain", height=1, width=4)
+    network = go_networks_small.small_network(header)
     before = path.read_bytes()
     with torch.no_grad():
         next(network.parameters()).view(-1)[0] = float("nan")
@@ -208,8 +216,8 @@ def test_numbers_that_are_not_finite_are_neither_written_nor_read(path: Path) ->
 
 def test_a_full_disk_leaves_the_file_before(path: Path) -> None:
     before = path.read_bytes()
-    header = small_header("tower")
-    network = small_network(header)
+    header = go_networks_small.small_header("tower")
+    network = go_networks_small.small_network(header)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))  # any write beyond fails
     try:
@@ -227,9 +235,7 @@ def test_a_missing_file_is_reported(tmp_path: Path) -> None:
             read(tmp_path / "none.safetensors")
 
 
-def test_without_torch_the_header_is_read_and_the_extra_named(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_torch_the_extra_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     assert WeightsHeader.read(path).size == 5
     with pytest.raises(MissingExtraError, match=re.escape(install_line("miai-go[nn]"))):
@@ -246,7 +252,7 @@ PATTERNS = shipped.FOLDER / "rollout-9x9.safetensors"
 
 @pytest.fixture(scope="module")
 def tower(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return small_file(tmp_path_factory.mktemp("weights") / "net.safetensors")
+    return go_networks_small.small_file(tmp_path_factory.mktemp("weights") / "net.safetensors")
 
 
 def test_weights_are_shown_with_what_made_them(tower: Path) -> None:
@@ -316,9 +322,7 @@ def test_shipped_files_are_checked_as_a_whole(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("precision", ["fp32", "int8"])
-def test_an_exported_network_answers_what_the_network_does(
-    precision: str, tower: Path, tmp_path: Path
-) -> None:
+def test_an_exported_network_answers_the_same(precision: str, tower: Path, tmp_path: Path) -> None:
     from miai_go.nets.inference import load_oracle
 
     target = tmp_path / "new" / "net.onnx"
@@ -326,7 +330,7 @@ def test_an_exported_network_answers_what_the_network_does(
     output = json.loads(run(*words, "--json"))
     assert output["positions"] == 64
     assert output["differences"].keys() == {"policy", "value", "ownership", "score"}
-    planes = random_planes(32, seed=5)
+    planes = go_networks_small.random_planes(32, seed=5)
     one = load_oracle(tower, precision="fp32").infer(planes)
     other = load_oracle(target).infer(planes)
     assert one.value is not None
@@ -438,3 +442,161 @@ def test_lists_and_help_need_no_heavy_library(tower: Path) -> None:
     command = [sys.executable, "-c", program, str(tower)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     assert "net.safetensors" in done.stdout
+
+
+# -- the weights that come with the distribution: what they are, and that they win ----------------
+
+
+SUMS = {
+    name: digest
+    for digest, name in (line.split() for line in (FOLDER / "SHA256SUMS").read_text().splitlines())
+}
+NETWORKS = [name for name in shipped_names() if not name.startswith("rollout")]
+
+
+def test_checksums_are_those_of_the_files() -> None:
+    files = [*FOLDER.glob("*.safetensors"), *FOLDER.glob("*.onnx")]
+    assert set(SUMS) == {path.name for path in files}
+    for name, digest in SUMS.items():
+        assert hashlib.sha256((FOLDER / name).read_bytes()).hexdigest() == digest, name
+
+
+def test_there_are_weights_for_every_player() -> None:
+    assert shipped_names() == ["policy-7-13", "rollout-9x9"]
+    for size in range(7, 14):
+        header = WeightsHeader.read(find_weights("", size=size))
+        assert size in header.sizes
+        assert header.outputs == ("policy", "value", "ownership", "score")
+    assert sum(path.stat().st_size for path in FOLDER.iterdir() if path.is_file()) < 4 * 10**6
+
+
+def test_a_network_is_found_for_each_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    networks = ("policy-7-13", "policy-9x9", "policy-15x15")
+    for name in (*networks, "policy-rl-8x8", "rollout-14x14", "zero-6x6"):
+        (tmp_path / f"{name}.safetensors").touch()
+    monkeypatch.setattr(shipped, "FOLDER", tmp_path)
+    found = {size: find_weights("", size=size).stem for size in (*range(7, 14), 15)}
+    assert found == dict.fromkeys(range(7, 14), "policy-7-13") | {15: "policy-15x15"}
+    assert find_weights("zero-6x6", size=6).stem == "zero-6x6"
+    for size in (6, 14, 19):
+        with pytest.raises(WeightsError, match=f"no network for {size}x{size} is shipped"):
+            find_weights("", size=size)
+
+
+@pytest.mark.parametrize("export", sorted(FOLDER.glob("*.onnx")), ids=lambda path: path.name)
+def test_exports_are_of_the_weights_beside_them(export: Path) -> None:
+    """`miai go export NAME --onnx FILE --precision int8` makes them again."""
+    weights = FOLDER / f"{export.name.partition('.')[0]}.safetensors"
+    assert export_beside(weights) == export
+    header = WeightsHeader.read(weights)
+    for size, komi in zip((7, 10, 13), (*header.komi, 7), strict=True):
+        exported = load_oracle(export, size=size)
+        own = load_oracle(weights, precision="fp32", size=size)
+        assert exported.header.sha256 == header.sha256
+        state = miai.load_game("go", board_size=size, komi=komi).new_initial_state()
+        for move in ("E5", "E3", "G4"):
+            state.apply_action(state.string_to_action(move))
+        assert isinstance(state, GoState)
+        planes = own.encoder.encode(positions_of([state]))
+        coarse, fine = exported.infer(planes), own.infer(planes)
+        assert coarse.policy is not None
+        assert fine.policy is not None
+        assert coarse.value == pytest.approx(fine.value, abs=0.08), (size, komi)
+        assert np.abs(_softmax(coarse.policy) - _softmax(fine.policy)).max() < 0.1
+        assert len(np.unique(coarse.policy)) == coarse.policy.size, "no two moves are rated equal"
+
+
+@pytest.mark.parametrize(
+    ("size", "libraries", "int8", "plays"),
+    [
+        (9, {"torch"}, False, True),
+        (9, {"onnxruntime"}, True, True),
+        (9, {"onnxruntime"}, False, False),
+        (9, set(), True, False),
+        (13, {"onnxruntime"}, True, True),
+        (19, {"torch", "onnxruntime"}, True, False),
+    ],
+)
+def test_opponents_with_networks_are_offered_where_they_can_play(
+    size: int, libraries: set[str], int8: bool, plays: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inference, "find_spec", lambda name: name in libraries or None)
+    monkeypatch.setattr(inference, "prefers_int8", lambda: int8)
+    agents = [o.agent for o in opponents_of(miai.load_game("go", board_size=size))]
+    assert agents == ["fast-random", *["mcts"] * 4, *["alphago"] * (2 * plays)]
+
+
+def test_int8_is_taken_where_it_is_faster() -> None:
+    game = miai.load_game("go", board_size=9)
+    for name in ("alphago", "policy"):
+        agent = miai.make_agent(name, game)
+        agent.new_game(1, player=0)
+        oracle = agent.search.oracle  # type: ignore[attr-defined]  # a search's agent
+        assert type(oracle) is (OnnxOracle if prefers_int8() else TorchOracle)
+        agent.close()
+
+
+def _softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:
+    powers = np.exp(logits - logits.max())
+    chances: NDArray[np.float32] = powers / powers.sum()
+    return chances
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_weights_say_what_made_them(name: str) -> None:
+    header = WeightsHeader.read(find_weights(name))
+    assert header.licence
+    assert header.history
+    for record in header.history:
+        assert record.date
+        if record.command.startswith("miai go calibrate "):
+            assert record.data
+            continue
+        config = re.search(r"miai go train \w+ (\S+\.toml)", record.command)
+        assert config, record.command
+        assert Path("configs", config[1]).is_file()
+        assert "/" not in record.command.replace(config[1], "")
+        assert record.steps > 0
+    assert load_weights(find_weights(name), size=header.sizes[0]).header == header
+
+
+STARTS = [
+    path
+    for path in sorted((Path(__file__).parents[2] / "configs").glob("go-*.toml"))
+    if tomllib.loads(path.read_text("utf-8")).get("network", {}).get("start") in shipped_names()
+]
+
+
+def test_configs_start_from_shipped_weights() -> None:
+    assert {path.stem for path in STARTS} >= {"go-rl", "go-sizes", "go-value", "go-zero-9x9"}
+
+
+@pytest.mark.parametrize("path", STARTS, ids=lambda path: path.stem)
+def test_a_network_that_starts_from_shipped_weights_is_made(path: Path) -> None:
+    config = tomllib.loads(path.read_text("utf-8"))
+    network = NetworkSection.model_validate(config["network"])
+    encoder = EncoderSection.model_validate(config["encoder"])
+    size = config["data" if "data" in config else "game"]["size"]
+    _network, encoders, header = make_network(size, encoder, network, seed=1)
+    start = WeightsHeader.read(find_weights(network.start))
+    assert header.encoder_parameters == start.encoder_parameters
+    assert {e.planes for e in encoders.values()} == {start.planes}
+
+
+def test_the_rollout_policy_says_what_made_it() -> None:
+    header = PatternPolicy.load(find_weights("rollout-9x9"), size=9).header
+    assert header.licence
+    assert "go-rollout.toml" in header.history[-1].command
+
+
+@pytest.mark.slow
+def test_a_short_match_is_won() -> None:
+    """Without an error every game against random moves is won, with either colour."""
+    game = miai.load_game("go", board_size=9, komi=7.0)
+    player = miai.make_agent("alphazero", game, simulations=8)
+    other = miai.make_agent("fast-random", game)
+    for seed in range(2):
+        black, white = (player, other) if seed == 0 else (other, player)
+        record = miai.play(game, [black, white], seed=seed)
+        assert record.returns[seed] == 1, f"seed {seed}"
+    player.close()

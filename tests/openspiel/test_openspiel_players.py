@@ -205,9 +205,7 @@ def test_policies_of_players_who_act_at_once(
         ("[" * 100_000, "is not a policy"),
     ],
 )
-def test_a_file_that_is_not_a_policy_is_refused(
-    tmp_path: Path, content: str | None, said: str
-) -> None:
+def test_files_of_no_policy_are_refused(tmp_path: Path, content: str | None, said: str) -> None:
     path = tmp_path / "p.json"
     if content is not None:
         path.write_text(content)

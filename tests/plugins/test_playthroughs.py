@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.equilibria.test_tree import load
+from tests.equilibria.test_equilibria import load
 from tests.plugins.test_clicks_of_games import IDS, VARIANTS
 from tests.whole_texts import assert_expected
 

@@ -235,9 +235,7 @@ def test_large_sets_are_expanded_by_threads_whose_tables_grow(
 
 
 @pytest.mark.parametrize(("longest", "room", "listed"), [(30, 9999, 2), (400, 50, 2), (400, 63, 3)])
-def test_listing_ends_where_a_list_or_the_room_is_full(
-    longest: int, room: int, listed: int
-) -> None:
+def test_listing_ends_where_a_list_or_room_is_full(longest: int, room: int, listed: int) -> None:
     """Each of these boards has 20 moves and a pass; the board that fills a list is its last."""
     board = passed(BoardSet.of_boards([chess.Board()]).after_opponent(None)[0]).rows[:1]
     rows, counts = np.repeat(board, 20, axis=0), np.zeros(1, np.int64)

@@ -10,13 +10,7 @@ from typing import Any
 import chess
 import numpy as np
 import pytest
-from reconchess import LocalGame
-from reconchess.utilities import (
-    capture_square_of_move,
-    is_psuedo_legal_castle,
-    move_actions,
-    revise_move,
-)
+from reconchess import LocalGame, utilities
 from tests.rbc import games
 from tests.rbc.minimax_oracle import material
 
@@ -79,7 +73,7 @@ class Duel:
 
     def _listed(self) -> list[chess.Move]:
         if not self._list:
-            self._list = move_actions(self.theirs.board)
+            self._list = utilities.move_actions(self.theirs.board)
         return self._list
 
     def play(self, plies: int = 1000) -> int:
@@ -222,7 +216,9 @@ def test_moves_are_the_pseudo_legal_ones_and_castling_through_check(fen: str) ->
             castles = [chess.Move(king, king + step) for king in (4, 60) for step in (2, -2)]
             mine = board.pieces(chess.KING, board.turn)
             theirs = set(board.pseudo_legal_moves) | {
-                m for m in castles if m.from_square in mine and is_psuedo_legal_castle(board, m)
+                m
+                for m in castles
+                if m.from_square in mine and utilities.is_psuedo_legal_castle(board, m)
             }
             row = row_of_board(board)
             ours = taken_moves(row)
@@ -304,7 +300,7 @@ ROWS = np.stack([row_of_board(board) for board in BOARDS])
 
 def code_of(board: chess.Board, move: chess.Move | None) -> int:
     """Return the square of a capture, -1 for none; `OVER` if it is of the king."""
-    square = capture_square_of_move(board, move)
+    square = utilities.capture_square_of_move(board, move)
     if square is not None and board.piece_type_at(square) == chess.KING:
         return belief_search.OVER
     return -1 if square is None else square
@@ -331,7 +327,7 @@ def test_requests_turn_out_as_in_reconchess() -> None:
         requests = BoardSet(row).requests()
         captures, ends = np.empty(len(requests)), []
         for request in requests:
-            taken = revise_move(board, games.chess_move(request))
+            taken = utilities.revise_move(board, games.chess_move(request))
             code, move = code_of(board, taken), kernel_move(board, taken) if taken else 0
             belief_search.play_request(row, request, after, codes)
             told = code if code < -1 else 128 * move + (64 if code < 0 else code)

@@ -60,9 +60,7 @@ def test_the_format_is_found_by_name() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_record_is_the_history_that_reconchess_would_have_written(
-    seed: int, tmp_path: Path
-) -> None:
+def test_a_record_is_the_history_that_reconchess_writes(seed: int, tmp_path: Path) -> None:
     record = record_of(seed)
     found = GameHistory.from_file(save(tmp_path, record))
     game = LocalGame(seconds_per_player=None)
@@ -170,9 +168,7 @@ def test_games_that_the_format_cannot_hold_are_refused() -> None:
 
 @pytest.mark.parametrize("options", [{}, {"full_turn_limit": 8}, {"reversible_moves_limit": 6}])
 @pytest.mark.parametrize("seed", range(3))
-def test_games_that_reconchess_refereed_are_read(
-    seed: int, options: dict[str, int], tmp_path: Path
-) -> None:
+def test_games_of_reconchess_are_read(seed: int, options: dict[str, int], tmp_path: Path) -> None:
     path = tmp_path / "history.json"
     theirs = local_game(seed, **options)
     theirs.save(path)

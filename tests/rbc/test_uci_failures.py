@@ -329,9 +329,7 @@ CHECKMATE = "7k/6Q1/6K1/8/8/8/8/8 b - - 0 1"
         ("8/8/8/4R3/4k3/3P4/8/K7 w - - 0 1", WIN - 1, "d3e4"),
     ],
 )
-def test_positions_that_chess_does_not_know_are_settled(
-    fen: str, score: int, move: str | None
-) -> None:
+def test_positions_unknown_to_chess_are_settled(fen: str, score: int, move: str | None) -> None:
     board = chess.Board(fen)
     settled = settle(board)
     assert settled is not None

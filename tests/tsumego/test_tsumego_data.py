@@ -103,9 +103,7 @@ def test_a_seed_makes_the_same_set_each_time(few: LabelledPositions) -> None:
     assert few.empty_points()[roots].tolist() == empty
 
 
-def test_a_collection_grows_into_a_set_without_copies(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_collection_grows_into_a_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     five, three = second_line(5, corner=True), drawn("X X X X X\nT O O O X\n. . . O X")
     after, turned = five.stones.copy(), three.stones.reshape(13, 13).T.reshape(-1)
     after[[1, 3]] = (2, 1)  # after which E1 alone decides
@@ -150,9 +148,7 @@ def test_unproven_moves_are_not_reported_as_failures() -> None:
 
 
 @pytest.mark.slow
-def test_a_set_does_not_depend_on_workers_or_stops(
-    tmp_path: Path, positions: LabelledPositions
-) -> None:
+def test_a_set_is_the_same_on_any_workers(tmp_path: Path, positions: LabelledPositions) -> None:
     other = small_set(tmp_path / "two", workers=2)
     assert other.digest == positions.digest
     make_set(tmp_path / "stopped", settings=SETTINGS, positions=150)
@@ -236,9 +232,7 @@ def test_invalid_positions_are_refused(few: LabelledPositions) -> None:
             labelled_positions._check(Path("set"), {**c, "links": np.array([link], np.int32)})
 
 
-def test_a_set_that_cannot_be_made_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sets_that_cannot_be_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DataError, match=f"^{tmp_path}: contains no positions; make some with: "):
         LabelledPositions.open(tmp_path)
     small_set(tmp_path, positions=1)

@@ -7,19 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
+from tests.tsumego import known_seki
 from tests.tsumego.brute_force import ATTACKER, DEFENDER, Fight, LoneAttacker, State
 from tests.tsumego.drawn import drawn, empty_corner, named, second_line
 from tests.tsumego.exhaustion import MASTERS, Exhausted, compare, roots
-from tests.tsumego.known_seki import (
-    BENT_FOUR_IN_THE_CORNER,
-    DOUBLE_KO,
-    EYE_AND_KO,
-    FOUR_IN_SIX_AND_A_LIBERTY,
-    RACE,
-    SEKI,
-    TAKEN,
-    TWO_EYES,
-)
 from tests.tsumego.tiny_zones import tiny_zone
 
 from miai_go.errors import ProblemError
@@ -48,21 +39,21 @@ def test_all_moves_that_solve_a_row_are_listed() -> None:
     assert named(answers[DEFENDER].moves, side) == ["E1", "H1", "L1"]
 
 
-@pytest.mark.parametrize("name", SEKI | TWO_EYES | TAKEN)
+@pytest.mark.parametrize("name", known_seki.SEKI | known_seki.TWO_EYES | known_seki.TAKEN)
 def test_seki_is_reported_where_it_is_one(name: str) -> None:
-    report = solve(drawn((SEKI | TWO_EYES | TAKEN)[name]))
-    assert report.status == (Status.DEAD if name in TAKEN else Status.ALIVE)
-    assert [answer.seki for answer in report.answers.values()] == [name in SEKI] * 2
+    report = solve(drawn((known_seki.SEKI | known_seki.TWO_EYES | known_seki.TAKEN)[name]))
+    assert report.status == (Status.DEAD if name in known_seki.TAKEN else Status.ALIVE)
+    assert [answer.seki for answer in report.answers.values()] == [name in known_seki.SEKI] * 2
 
 
 def test_who_moves_first_may_decide_between_seki_and_two_eyes() -> None:
-    report = solve(drawn(FOUR_IN_SIX_AND_A_LIBERTY))
+    report = solve(drawn(known_seki.FOUR_IN_SIX_AND_A_LIBERTY))
     assert report.status == Status.ALIVE
     assert report.answers[ATTACKER].seki is True
     assert report.answers[DEFENDER].seki is False
 
 
-@pytest.mark.parametrize("text", [BENT_FOUR_IN_THE_CORNER, EYE_AND_KO])
+@pytest.mark.parametrize("text", [known_seki.BENT_FOUR_IN_THE_CORNER, known_seki.EYE_AND_KO])
 def test_a_ko_decides(text: str) -> None:
     report = solve(drawn(text))
     assert report.status == Status.KO
@@ -73,7 +64,7 @@ def test_a_ko_decides(text: str) -> None:
 
 
 def test_a_double_ko_lives_though_the_attacker_takes_every_ko() -> None:
-    report = solve(drawn(DOUBLE_KO))
+    report = solve(drawn(known_seki.DOUBLE_KO))
     assert report.status == Status.ALIVE
     # What never ends is no life by two eyes; whoever may connect has them.
     assert report.answers[ATTACKER].seki is True
@@ -81,7 +72,7 @@ def test_a_double_ko_lives_though_the_attacker_takes_every_ko() -> None:
 
 
 def test_a_race_with_a_block_inside_the_zone() -> None:
-    problem = drawn(RACE)
+    problem = drawn(known_seki.RACE)
     report = solve(problem)
     assert report.status == Status.CRITICAL
     assert named(report.answers[ATTACKER].moves, problem) == ["F1", "F3"]
@@ -299,11 +290,11 @@ KNOWN = {
     "corner five": second_line(5, corner=True),
     "corner four": second_line(4, corner=True),
     "side seven": second_line(7, corner=False),
-    "bent four": drawn(BENT_FOUR_IN_THE_CORNER),
-    "eye and ko": drawn(EYE_AND_KO),
-    "double ko": drawn(DOUBLE_KO),
-    "race": drawn(RACE),
-    **{name: drawn(text) for name, text in (SEKI | TWO_EYES).items()},
+    "bent four": drawn(known_seki.BENT_FOUR_IN_THE_CORNER),
+    "eye and ko": drawn(known_seki.EYE_AND_KO),
+    "double ko": drawn(known_seki.DOUBLE_KO),
+    "race": drawn(known_seki.RACE),
+    **{name: drawn(text) for name, text in (known_seki.SEKI | known_seki.TWO_EYES).items()},
 }
 
 
@@ -337,7 +328,7 @@ def test_a_tree_is_cut_at_its_limit_and_says_where(nodes: int) -> None:
 
 
 def test_a_line_without_end_is_reported() -> None:
-    problem = drawn(DOUBLE_KO)
+    problem = drawn(known_seki.DOUBLE_KO)
     proof = proof_tree(Prover(find_zone(problem.stones, problem.target)), ATTACKER)
     assert proof.verdict == ProofVerdict.PREVENTED
     assert LineEnd.REPEATED in {node.ending for node in proof.root.walk()}

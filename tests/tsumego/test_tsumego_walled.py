@@ -14,23 +14,16 @@ from miai.files import Journal
 from miai_go.errors import ProblemError
 from miai_go.rules.symmetry import point_tables
 from miai_go.tsumego.problem_sgf import Problem, collection_sgf
+from miai_go.tsumego.problems import generating
 from miai_go.tsumego.problems.canonical_keys import CanonicalForm
 from miai_go.tsumego.problems.diagrams import Diagram, Placement
 from miai_go.tsumego.problems.families import eye_space, members, row
-from miai_go.tsumego.problems.generating import (
-    MAX_PER_SHAPE,
-    GeneratingJournal,
-    WalledPlan,
-    draws_of,
-    make_walled,
-    shares,
-)
 from miai_go.tsumego.problems.walled import Fight, _balanced, find_walled
 from miai_go.tsumego.solver.prover import Prover
 from miai_go.tsumego.solver.solver import Status
 from miai_go.tsumego.zones import ATTACKER, DEFENDER, Zone, find_zone
 
-PLAN = WalledPlan(count=4, seed=7, empty="5-6")
+PLAN = generating.WalledPlan(count=4, seed=7, empty="5-6")
 
 
 def found_of(empty: int, *, seed: int, draws: int) -> list[Problem]:
@@ -38,9 +31,9 @@ def found_of(empty: int, *, seed: int, draws: int) -> list[Problem]:
     return [found for found in drawn if found is not None]
 
 
-def made(folder: Path, plan: WalledPlan, *, workers: int = 1) -> bytes:
-    journal = GeneratingJournal(folder / "out.sgf", draws_of(plan))
-    return collection_sgf(make_walled(plan, journal, workers=workers))
+def made(folder: Path, plan: generating.WalledPlan, *, workers: int = 1) -> bytes:
+    journal = generating.GeneratingJournal(folder / "out.sgf", generating.draws_of(plan))
+    return collection_sgf(generating.make_walled(plan, journal, workers=workers))
 
 
 @pytest.mark.parametrize("empty", [4, 7, 9])
@@ -110,25 +103,23 @@ def test_a_damaged_journal_is_refused(tmp_path: Path) -> None:
 
 
 def test_shares_add_up_and_fall_with_the_size() -> None:
-    parts = shares(WalledPlan(count=1000, empty="4-14"))
+    parts = generating.shares(generating.WalledPlan(count=1000, empty="4-14"))
     assert sum(parts.values()) == 1000
     assert list(parts) == list(range(4, 15))
     assert parts[14] < parts[12] < parts[9]
 
 
 def test_outlines_are_not_used_up(tmp_path: Path) -> None:
-    plan = WalledPlan(count=10, seed=3, empty="4")
-    journal = GeneratingJournal(tmp_path / "out.sgf", draws_of(plan))
-    problems = make_walled(plan, journal)
+    plan = generating.WalledPlan(count=10, seed=3, empty="4")
+    journal = generating.GeneratingJournal(tmp_path / "out.sgf", generating.draws_of(plan))
+    problems = generating.make_walled(plan, journal)
     taken = [CanonicalForm(find_zone(each.stones, each.target)).shape for each in problems]
     assert len(problems) == 10
-    assert max(taken.count(shape) for shape in set(taken)) <= MAX_PER_SHAPE
+    assert max(taken.count(shape) for shape in set(taken)) <= generating.MAX_PER_SHAPE
 
 
 @pytest.mark.parametrize(("status", "failing"), [(Status.ALIVE, ATTACKER), (Status.DEAD, DEFENDER)])
-def test_a_fight_is_balanced_by_a_stone_for_the_side_that_fails(
-    status: Status, failing: int
-) -> None:
+def test_a_fight_is_balanced_by_a_stone_for_who_fails(status: Status, failing: int) -> None:
     stones = {(0, 0): ATTACKER, (0, 1): DEFENDER, (1, 0): ATTACKER, (1, 1): DEFENDER}
     place = (Placement.CORNER, (0, 0), 0, 1)
     fight = Fight(tuple(stones), stones, (1, 1), 9, *place)
