@@ -176,9 +176,7 @@ def test_a_limit_without_room_is_refused_with_one_that_has_room(*, verified: boo
 
 @pytest.mark.slow
 def test_phantom_tic_tac_toe_is_the_draw_that_tic_tac_toe_is() -> None:
-    """Hiding marks gives the player nothing, so the known draw bounds it; a sense each turn holds
-    it.
-    """
+    """Hiding marks gives nothing, so the known draw bounds it; a sense each turn holds it."""
     problem, root = PhantomLinesProblem(), Root(PhantomPublic(), (0,))
     for arm in RIGHT[1:]:
         assert compiled(problem, arm).search(root, 5).value == 0.0
@@ -216,13 +214,17 @@ def test_every_remembered_result_is_true(arm: str, seed: int) -> None:
     search = compiled(problem, arm, window="null")
     for root in problem.roots("random" if seed == 2 else "hard", 4, depth=depth, seed=seed):
         search.search(root, depth)
+    assert check_entries(search, problem, every=5) > 20
+
+
+def check_entries(search: CompiledSearch[Any], problem: Any, *, every: int) -> int:
+    """Prove some remembered bounds again; return how many."""
     proofs: BeliefSearch[Any] = BeliefSearch(problem, named_bounds("table"))
-    remembered = 0
-    for belief, remaining, side, bound in list(entries(search))[::5]:
+    remembered = list(entries(search))[::every]
+    for belief, remaining, side, bound in remembered:
         true = proofs.search(belief, remaining).value
         assert true >= bound if side == 0 else true <= bound
-        remembered += 1
-    assert remembered > 20
+    return len(remembered)
 
 
 @pytest.mark.parametrize(
@@ -254,20 +256,20 @@ def test_a_budget_ends_a_search_with_what_the_last_whole_depth_said() -> None:
     assert again.value == compiled(problem, "exact").search(root, 2).value
 
 
-def test_problems_that_cannot_be_compiled_are_refused() -> None:
+def test_problems_and_policies_that_the_kernel_lacks_are_refused() -> None:
     kuhn = GameProblem(load_game("kuhn_poker"), 0)
     with pytest.raises(UnsuitableGameError, match="use the search 'recursive'"):
         compiled(kuhn, "cores").search(Root((0, 1), (0,)), 1)
     problem = MiniRbcProblem(4, 2)
     with pytest.raises(ParameterError, match="and none of a table"):
         compiled(problem, "table", bounds_parameters={"limit": 10**6})
+    small = CompiledSearch(problem, replace(RULES["minhash"], k=10_000), limit=4096)
     with pytest.raises(ParameterError, match="no room"):
-        CompiledSearch(problem, replace(RULES["minhash"], k=10_000), limit=4096).search(
-            problem.roots("random", 1, depth=1, seed=1)[0], 1
-        )
+        small.search(problem.roots("random", 1, depth=1, seed=1)[0], 1)
+    for arm, retention in (("exact", "lru"), ("table", "count-sketch"), ("exact", "space-saving")):
+        with pytest.raises(ParameterError, match="'count-sketch' only"):
+            compiled(problem, arm, bounds_parameters={"limit": 10**6, "retention": retention})
 
-
-ARMS = ("none", "table", "singles", "exact", "cores", "minhash")
 
 # -- enumeration ----------------------------------------------------------------------------------
 
@@ -307,8 +309,8 @@ def test_the_deadline_holds_while_the_game_is_enumerated() -> None:
 @given(
     st.integers(0, 10**6),
     st.booleans(),
-    st.lists(st.tuples(st.sampled_from(ARMS), beliefs, st.integers(1, 3)), max_size=4),
-    st.sampled_from(ARMS),
+    st.lists(st.tuples(st.sampled_from(RIGHT), beliefs, st.integers(1, 3)), max_size=4),
+    st.sampled_from(RIGHT),
     beliefs,
 )
 @settings(max_examples=25, deadline=None)
@@ -427,13 +429,8 @@ def test_rare_entries_are_forgotten_the_rest_is_true(arm: str, parameters: dict[
     assert counts[-1]["bounds_forgotten"] > 100
     assert counts[-1]["bounds_lost"] == 0
     assert nodes["count-sketch"] < nodes["none"]
-    if parameters:
-        return
-    remembered = list(entries(search))
-    proofs: BeliefSearch[Any] = BeliefSearch(problem, named_bounds("table"))
-    for belief, remaining, side, bound in remembered[::20]:
-        true = proofs.search(belief, remaining).value
-        assert true >= bound if side == 0 else true <= bound
+    if not parameters:
+        check_entries(search, problem, every=20)
 
 
 @pytest.mark.slow
@@ -450,10 +447,3 @@ def test_the_pair_of_sketches_needs_no_sets() -> None:
         assert 0 < found.statistics["bounds_bytes"] <= 16384
         assert found.statistics["bounds_bytes"] == found.statistics["bounds_entries"] * 8 * (4 + 4)
     assert wrong > 0
-
-
-def test_a_policy_that_the_kernel_lacks_is_refused() -> None:
-    problem = PhantomLinesProblem()
-    for arm, retention in (("exact", "lru"), ("table", "count-sketch"), ("exact", "space-saving")):
-        with pytest.raises(ParameterError, match="'count-sketch' only"):
-            compiled(problem, arm, bounds_parameters={"limit": 10**6, "retention": retention})

@@ -58,34 +58,9 @@ def test_a_frequent_name_leaves_the_estimates_of_rare_ones_alone() -> None:
     assert abs(sketch.estimate(10**6) - 100_000) < 100
 
 
-def test_space_saving_retains_frequent_names_and_never_undercounts() -> None:
-    seed = seed_of_test()
-    stream, room = skewed(seed, 20_000), 100
-    kept, true = SpaceSaving(), Counter(stream)
+def retained(kept: SpaceSaving | MostFrequent, stream: list[int], room: int) -> set[int]:
+    """Return the names that a policy retains."""
     held: set[int] = set()
-    for name in stream:
-        if name in held:
-            kept.used(name)
-            continue
-        if len(held) == room:
-            victim = kept.victim()
-            assert victim in held
-            held.discard(victim)
-        kept.added(name)
-        held.add(name)
-    for name, count in true.items():
-        if count > len(stream) / room:
-            assert name in held
-        if name in held:
-            assert count <= kept.count(name) <= count + kept.inherited
-    assert kept.inherited <= len(stream) / room
-    assert kept.count(-1) == 0
-
-
-def test_frequent_entries_are_retained() -> None:
-    seed = seed_of_test()
-    stream, room = skewed(seed, 20_000), 50
-    kept, held = MostFrequent(), set[int]()
     for name in stream:
         if name in held:
             kept.used(name)
@@ -96,6 +71,25 @@ def test_frequent_entries_are_retained() -> None:
             victim = kept.victim()
             assert victim in held
             held.discard(victim)
+    return held
+
+
+def test_space_saving_retains_frequent_names_and_never_undercounts() -> None:
+    stream, room = skewed(seed_of_test(), 20_000), 100
+    kept, true = SpaceSaving(), Counter(stream)
+    held = retained(kept, stream, room)
+    for name, count in true.items():
+        if count > len(stream) / room:
+            assert name in held
+        if name in held:
+            assert count <= kept.count(name) <= count + kept.inherited
+    assert kept.inherited <= len(stream) / room
+    assert kept.count(-1) == 0
+
+
+def test_frequent_entries_are_retained() -> None:
+    stream, room = skewed(seed_of_test(), 20_000), 50
+    held = retained(MostFrequent(), stream, room)
     top = {name for name, _ in Counter(stream).most_common(room // 2)}
     assert len(top & held) >= 0.9 * len(top)
 

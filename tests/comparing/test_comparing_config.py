@@ -25,10 +25,6 @@ def load(tmp_path: Path, text: str) -> Comparison:
     return load_comparison(path)
 
 
-def with_arm(text: str) -> str:
-    return config_text({**ARMS, "odd": text})
-
-
 def test_mistakes_are_reported_with_their_place(tmp_path: Path) -> None:
     """Each line changes a config, from the left to the right of an arrow; CELLS are its cells."""
 
@@ -47,10 +43,9 @@ def test_mistakes_are_reported_with_their_place(tmp_path: Path) -> None:
 
 def test_too_few_roots_are_reported_when_drawn(tmp_path: Path) -> None:
     path = tmp_path / "x.toml"
-    cells = (
-        KRK4.replace('"hard"', '"won"').replace("[2]", "[1]").replace('"mini_rbc"', '"sub_hunt"')
-    )
-    path.write_text(config_text(cells=cells.replace("n = 4, w = 2", "n = 5, pings = 0, blast = 1")))
+    cells = KRK4.replace('"hard"', '"won"').replace("[2]", "[1]")
+    cells = cells.replace('"mini_rbc"', '"sub_hunt"').replace("w = 2", "pings = 0, blast = 1")
+    path.write_text(config_text(cells=cells.replace("n = 4", "n = 5")))
     error = refused(path, "--out", tmp_path / "out")
     assert "krk4, depth 1, won roots of seed 1: none of 1000 draws is won" in error
     assert measured(tmp_path / "out") == {}
@@ -82,7 +77,7 @@ def test_a_cell_without_a_name_is_named_after_its_problem(tmp_path: Path) -> Non
 
 
 def test_parameters_are_resolved_with_those_of_the_bounds(tmp_path: Path) -> None:
-    arm = load(tmp_path, with_arm('bounds = "minhash"')).arms["odd"]
+    arm = load(tmp_path, config_text({**ARMS, "odd": 'bounds = "minhash"'})).arms["odd"]
     assert arm.given == {"bounds": "minhash"}
     assert arm.k == arm.parameters["bounds_parameters"]["k"] == 64
     assert load(tmp_path, config_text()).arms["table"].k is None
@@ -126,9 +121,7 @@ def test_its_config_is_valid_and_names_every_key(tmp_path: Path) -> None:
         "cells": schema.CellSection,
     }
     for name, model in models.items():
-        text = re.findall(
-            rf"^\[+{name}\]+\n(.*?)(?=^\[|\Z)", BLOCKS["toml"], re.DOTALL | re.MULTILINE
-        )
+        text = re.findall(rf"(?ms)^\[+{name}\]+\n(.*?)(?=^\[|\Z)", BLOCKS["toml"])
         keys = set(re.findall(r"^(\w+) =", "".join(text), re.MULTILINE))
         known = set(model.model_fields)
         assert known - {"parameters"} <= keys

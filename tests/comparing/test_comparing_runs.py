@@ -11,7 +11,6 @@ import signal
 import sqlite3
 import subprocess
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +49,11 @@ SKETCH = 'bounds = "minhash"\nbounds_parameters = { k = 4, verified = false }'
 def write(path: Path, text: str) -> Path:
     path.write_text(text)
     return path
+
+
+def figures_of(*words: object, **more: Any) -> dict[str, Any]:
+    """Return the rows that a comparison prints as JSON, by arm."""
+    return {row["arm"]: row for row in json.loads(compare(*words, "--json", **more).stdout)["rows"]}
 
 
 def test_stored_targets_equal_the_search_results(tmp_path: Path) -> None:
@@ -118,10 +122,7 @@ def test_the_files_have_the_figures_of_the_searches(tmp_path: Path) -> None:
 def test_unsound_bounds_are_detected(tmp_path: Path) -> None:
     arms = {**ARMS, "liar": 'bounds = "lying"'}
     config = write(tmp_path / "x.toml", config_text(arms))
-    output = json.loads(
-        compare(config, "--out", tmp_path / "out", "--json", env=environment(tmp_path)).stdout
-    )
-    rows = {row["arm"]: row for row in output["rows"]}
+    rows = figures_of(config, "--out", tmp_path / "out", env=environment(tmp_path))
     true = [m.value for k, m in measured(tmp_path / "out").items() if k.arm == "table"]
     lost = true.count(0.0)
     assert lost > 0
@@ -198,10 +199,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("change", "output"),
     [
-        (
-            ('bounds = "exact"', 'bounds = "none"'),
-            "arms.exact.parameters.bounds: 'exact' -> 'none'",
-        ),
+        (('"exact"\n[[', '"none"\n[['), "arms.exact.parameters.bounds: 'exact' -> 'none'"),
         (("roots = 4", "roots = 3"), "cells.krk4, depth 2, hard roots.roots: 4 -> 3"),
         (("w = 2", "w = 3"), "parameters.w: 2 -> 3"),
         (('name = "cores"', 'name = "kernels"'), "arms.cores: was removed"),
@@ -226,9 +224,8 @@ def test_another_baseline_reads_the_same_searches(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     compare(write(tmp_path / "x.toml", config_text(more='truth = "table"')), "--out", folder)
     text = config_text(more='truth = "table"', baseline="cores")
-    output = json.loads(compare(write(tmp_path / "x.toml", text), "--out", folder, "--json").stdout)
-    ratios = {row["arm"]: row["speedup_nodes"]["value"] for row in output["rows"]}
-    assert ratios["cores"] == 1.0 != ratios["table"]
+    rows = figures_of(write(tmp_path / "x.toml", text), "--out", folder)
+    assert rows["cores"]["speedup_nodes"]["value"] == 1.0 != rows["table"]["speedup_nodes"]["value"]
 
 
 @pytest.mark.slow
@@ -249,13 +246,13 @@ def test_folders_of_other_kinds_of_run_are_refused_both_ways(tmp_path: Path) -> 
 def test_searches_beyond_the_node_limit_count_as_no_speed_up(tmp_path: Path) -> None:
     cells = KRK4 + "max_nodes = 300\n"
     config = write(tmp_path / "x.toml", config_text(cells=cells))
-    done = compare(config, "--out", tmp_path / "out", "--json")
+    rows = figures_of(config, "--out", tmp_path / "out")
     found = measured(tmp_path / "out")
     short = {(k.root, k.arm) for k, m in found.items() if not m.complete}
     assert short
     assert len(short) < len(found)
-    for row in json.loads(done.stdout)["rows"]:
-        own = {root for root in range(4) if (root, row["arm"]) not in short}
+    for arm, row in rows.items():
+        own = {root for root in range(4) if (root, arm) not in short}
         both = {root for root in own if (root, "table") not in short}
         assert (row["roots"], row["incomplete"]) == (len(own), 4 - len(own))
         assert (row["compared"], row["judged"]) == (len(both), len(both))
@@ -305,14 +302,12 @@ def test_progress_goes_aside_for_json_and_the_table_fits_a_terminal(tmp_path: Pa
     config = write(tmp_path / "x.toml", config_text())
     done = compare(config, "--out", tmp_path / "out", "--json")
     assert re.search(r"\[12/12\] krk4, depth 2, hard roots: done", done.stderr)
-    narrow = compare(
-        config, "--out", tmp_path / "out", env={**environment(), "COLUMNS": "80"}
-    ).stdout
-    assert max(map(len, narrow.splitlines())) <= 80 + len(str(tmp_path))
+    narrow = compare(config, "--out", tmp_path / "out", env={**environment(), "COLUMNS": "80"})
+    assert max(map(len, narrow.stdout.splitlines())) <= 80 + len(str(tmp_path))
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "why"),
     [
         (
             "searches SET nodes = 'many' WHERE root = 2",
@@ -322,23 +317,18 @@ def test_progress_goes_aside_for_json_and_the_table_fits_a_terminal(tmp_path: Pa
             "searches SET nodes = nodes + 1 WHERE root = 2 AND arm = 'table'",
             "table searches, row 'krk4, root 2, arm table': was damaged or changed",
         ),
-        (
-            "run SET value = '{\"miai\": \"0.0.1\"}' WHERE key = 'versions'",
-            "was measured by miai 0.0.1, installed is",
-        ),
-        (
-            "run SET value = '{\"miai\": \"9.0.1\"}' WHERE key = 'versions'",
-            "was measured by miai 9.0.1, installed is",
+        *(
+            (f"run SET value = '{{\"miai\": \"{version}\"}}' WHERE key = 'versions'", message)
+            for version in ("0.0.1", "9.0.1")
+            for message in [f"was measured by miai {version}, installed is"]
         ),
     ],
 )
-def test_changed_stores_are_refused(
-    finished: Path, tmp_path: Path, change: str, message: str
-) -> None:
+def test_changed_stores_are_refused(finished: Path, tmp_path: Path, change: str, why: str) -> None:
     folder = shutil.copytree(finished / "out", tmp_path / "out")
     with sqlite3.connect(folder / "comparison.sqlite") as connection:
         connection.execute(f"UPDATE {change}")
-    assert message in refused(finished / "x.toml", "--out", folder)
+    assert why in refused(finished / "x.toml", "--out", folder)
 
 
 # -- stopped or killed at any moment, a comparison ends as if nothing had happened ----------------
@@ -354,17 +344,17 @@ def count(folder: Path) -> int:
     return len(measured(folder)) if (folder / FILE_NAME).exists() else 0
 
 
-def run_until(
-    folder: Path, least: int, words: Sequence[object], site: Path
-) -> subprocess.Popen[str]:
+@pytest.fixture
+def slow(tmp_path: Path) -> tuple[Path, ...]:
+    """The config of a comparison that takes its time, and the folder of its run."""
+    return write(tmp_path / "x.toml", config_text(SLOW, CELLS)), tmp_path / "out"
+
+
+def run_until(least: int, config: Path, folder: Path) -> subprocess.Popen[str]:
     """Start the command and return it when so many searches are stored."""
-    process = subprocess.Popen(
-        command(*words),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment(site),
-    )
+    words, pipe = command(config, "--out", folder, "--no-plots"), subprocess.PIPE
+    env = environment(config.parent)
+    process = subprocess.Popen(words, stdout=pipe, stderr=pipe, text=True, env=env)
     deadline = time.monotonic() + 60
     while count(folder) < least and process.poll() is None:
         assert time.monotonic() < deadline
@@ -373,11 +363,9 @@ def run_until(
 
 
 @pytest.mark.slow
-def test_a_signal_ends_it_after_the_search_at_hand(tmp_path: Path) -> None:
-    config, folder = tmp_path / "x.toml", tmp_path / "out"
-    config.write_text(config_text(SLOW, CELLS))
-    words = (config, "--out", folder, "--no-plots")
-    process = run_until(folder, 3, words, tmp_path)
+def test_a_signal_ends_it_after_the_search_at_hand(slow: tuple[Path, ...], tmp_path: Path) -> None:
+    config, folder = slow
+    process = run_until(3, config, folder)
     process.send_signal(signal.SIGTERM)
     shown, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
@@ -399,11 +387,10 @@ def test_killed_it_loses_at_most_the_search_at_hand(tmp_path: Path) -> None:
     rng = random.Random(seed)
     config, folder = tmp_path / "x.toml", tmp_path / "out"
     config.write_text(config_text(SLOW, CELLS, more="warm = true"))
-    words = (config, "--out", folder, "--no-plots")
     kills = 0
     while kills < 3 and count(folder) < SEARCHES - 4:
         before = count(folder)
-        process = run_until(folder, before + rng.randint(1, 4), words, tmp_path)
+        process = run_until(before + rng.randint(1, 4), config, folder)
         seen = count(folder)
         process.kill()
         process.communicate(timeout=60)
@@ -411,21 +398,19 @@ def test_killed_it_loses_at_most_the_search_at_hand(tmp_path: Path) -> None:
         assert count(folder) >= seen > before
         kills += 1
     assert kills == 3
-    compare(*words, env=environment(tmp_path))
+    compare(config, "--out", folder, env=environment(tmp_path))
     compare(config, "--out", tmp_path / "whole", env=environment(tmp_path))
     assert untimed(folder) == untimed(tmp_path / "whole")
     assert len(measured(folder)) == SEARCHES
 
 
 @pytest.mark.slow
-def test_a_terminal_shows_where_it_is_and_hears_ctrl_c(tmp_path: Path) -> None:
-    config, folder = tmp_path / "x.toml", tmp_path / "out"
-    config.write_text(config_text(SLOW, CELLS))
+def test_a_terminal_shows_where_it_is_and_hears_ctrl_c(slow: tuple[Path, ...]) -> None:
+    config, folder = slow
     program, *words = command(config, "--out", folder, "--no-plots")
-    env = {**environment(tmp_path), "TERM": "xterm-256color"}
-    child = pexpect.spawn(
-        program, words, env=env, dimensions=(30, 100), timeout=60, encoding="utf-8"
-    )
+    env = {**environment(config.parent), "TERM": "xterm-256color"}
+    more: dict[str, Any] = {"dimensions": (30, 100), "timeout": 60, "encoding": "utf-8"}
+    child = pexpect.spawn(program, words, env=env, **more)
     child.expect(f"test: 1 cell, 2 arms, {SEARCHES} searches")
     child.expect(rf"krk4, depth 2, hard roots: root \d+ of {ROOTS}, (table|cores)")
     child.sendintr()
@@ -438,10 +423,9 @@ def test_a_terminal_shows_where_it_is_and_hears_ctrl_c(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_two_cannot_run_in_one_folder(tmp_path: Path) -> None:
-    config, folder = tmp_path / "x.toml", tmp_path / "out"
-    config.write_text(config_text(SLOW, CELLS))
-    process = run_until(folder, 1, (config, "--out", folder, "--no-plots"), tmp_path)
+def test_two_cannot_run_in_one_folder(slow: tuple[Path, ...], tmp_path: Path) -> None:
+    config, folder = slow
+    process = run_until(1, config, folder)
     process.send_signal(signal.SIGSTOP)  # on a slow machine it would be over before we look
     try:
         error = compare(config, "--out", folder, env=environment(tmp_path), status=2).stderr

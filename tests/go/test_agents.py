@@ -16,16 +16,21 @@ from miai.errors import GameError
 from miai.testing import check_agent
 from miai_go.rules.agents import FastRandomAgent, GoRollouts
 from miai_go.rules.chains import fills_eye
-from miai_go.rules.game import GoState
+from miai_go.rules.game import GoGame, GoState
 from miai_go.rules.game_parameters import GoRolloutParameters
 from miai_go.search.mcts import GoMcts
 from miai_go.search.player_parameters import GoMctsParameters
 
 
-def searched(state: GoState, *, seed: int = 1, **parameters: Any) -> str:
-    search = GoMcts(state.game, GoMctsParameters(**parameters))
-    search.new_game(seed)
-    return state.action_to_string(search.search(state).action)
+def mcts(game: GoGame, **parameters: Any) -> GoMcts:
+    """Return a search with a seed."""
+    search = GoMcts(game, GoMctsParameters(**parameters))
+    search.new_game(1)
+    return search
+
+
+def searched(state: GoState, **parameters: Any) -> str:
+    return state.action_to_string(mcts(state.game, **parameters).search(state).action)
 
 
 # -- contracts ------------------------------------------------------------------------------------
@@ -49,8 +54,7 @@ def test_agents_keep_their_contract(name: str, parameters: dict[str, Any]) -> No
 
 
 def test_a_search_of_another_board_is_refused() -> None:
-    search = GoMcts(go(board_size=9))
-    search.new_game(0)
+    search = mcts(go(board_size=9))
     with pytest.raises(GameError, match="9x9"):
         search.search(go(board_size=5).new_initial_state())
     with pytest.raises(GameError, match="over"):
@@ -87,9 +91,7 @@ def test_fast_random_never_fills_an_eye_and_passes_only_when_nothing_else_is_lef
 
 def test_the_tree_is_kept_from_move_to_move() -> None:
     game = go(board_size=5)
-    state = game.new_initial_state()
-    search = GoMcts(game, GoMctsParameters(simulations=500))
-    search.new_game(1)
+    state, search = game.new_initial_state(), mcts(game, simulations=500)
     result = search.search(state)
     assert result.statistics["reused"] == 0
     for action in result.pv[:2]:
@@ -102,10 +104,7 @@ def test_the_tree_is_kept_from_move_to_move() -> None:
 
 def test_a_search_may_be_asked_of_any_state_in_any_order() -> None:
     game = go(board_size=5)
-    search = GoMcts(game, GoMctsParameters(simulations=100))
-    search.new_game(1)
-    state = game.new_initial_state()
-    rng = random.Random(5)
+    state, search, rng = game.new_initial_state(), mcts(game, simulations=100), random.Random(5)
     for _ in range(30):
         if state.is_terminal():
             break
@@ -121,9 +120,7 @@ def test_a_search_may_be_asked_of_any_state_in_any_order() -> None:
 
 def test_results_describe_the_root() -> None:
     state = go(board_size=5).new_initial_state()
-    search = GoMcts(state.game, GoMctsParameters(simulations=400))
-    search.new_game(1)
-    result = search.search(state)
+    result = mcts(state.game, simulations=400).search(state)
     assert sum(result.visits.values()) == 400
     assert result.visits[result.action] == max(result.visits.values())
     assert result.pv[0] == result.action
@@ -180,9 +177,7 @@ def test_under_territory_scoring_a_won_board_is_not_filled() -> None:
 def test_resignation_has_a_threshold_and_is_off_by_default() -> None:
     lost = position("O.O.O OOOOO O.O.O OOOOO O.O..", komi=0.5)
     for threshold, resigns in ((None, False), (-0.9, True)):
-        parameters = GoMctsParameters(simulations=100, resign_below=threshold)
-        search = GoMcts(lost.game, parameters)
-        search.new_game(1)
+        search = mcts(lost.game, simulations=100, resign_below=threshold)
         assert search.search(lost).resign is resigns
 
 
@@ -193,9 +188,7 @@ def test_the_tree_grows_while_the_opponent_thinks() -> None:
     game = go(board_size=5, komi=0.5)
     reused: dict[bool, Any] = {}
     for ponders in (False, True):
-        search = GoMcts(game, GoMctsParameters(simulations=30))
-        search.new_game(1)
-        state = game.new_initial_state()
+        state, search = game.new_initial_state(), mcts(game, simulations=30)
         own = search.search(state).action
         state.apply_action(own)
         search.advance(own)
@@ -296,20 +289,11 @@ def test_rollouts_are_seeded() -> None:
 
 
 def test_long_searches_expand_later_by_default_and_playouts_can_be_tactical() -> None:
-    late = [
-        GoMctsParameters(**given).expand_after
-        for given in (
-            {},
-            {"simulations": 10_000, "seconds": 1.0},
-            {"simulations": 10_001},
-            {"simulations": 0, "seconds": 1.0},
-        )
-    ]
-    assert late == [1, 1, 8, 8]
+    for simulations, seconds, late in ((10_000, 1.0, 1), (10_001, None, 8), (0, 1.0, 8)):
+        given = GoMctsParameters(simulations=simulations, seconds=seconds)
+        assert given.expand_after == late
+    assert GoMctsParameters().expand_after == 1
     game = go(board_size=5)
-    visits = {}
-    for playouts in ("light", "tactical"):
-        search = GoMcts(game, GoMctsParameters(simulations=200, playouts=playouts))
-        search.new_game(1)
-        visits[playouts] = search.search(game.new_initial_state()).visits
-    assert visits["light"] != visits["tactical"]
+    state = game.new_initial_state()
+    light, tactical = (mcts(game, simulations=200, playouts=p) for p in ("light", "tactical"))
+    assert light.search(state).visits != tactical.search(state).visits

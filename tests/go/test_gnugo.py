@@ -4,10 +4,13 @@ import random
 import re
 import tomllib
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.go.positions import go
+from tests.go.positions import go, position
+from tests.go.positions import play as play_moves
 
 from miai import TimeControl, load_game, make_agent
 from miai.errors import AgentUnavailableError
@@ -34,20 +37,17 @@ Oracle = Callable[..., GtpClient]
 @pytest.fixture
 def oracle() -> Iterator[Oracle]:
     """Start GNU Go with an empty board."""
-    made: list[GtpClient] = []
+    with ExitStack() as stack:
 
-    def start(size: int, *options: str) -> GtpClient:
-        engine = ProgramProcess(["gnugo", "--mode", "gtp", "--seed", "1", *options])
-        client = GtpClient(engine, EngineLog(), who="engine 'gnugo'")
-        made.append(client)
-        client.handshake(seconds=SECONDS)
-        for command in (f"boardsize {size}", "clear_board"):
-            client.ask(command, seconds=SECONDS)
-        return client
+        def start(size: int, *options: str) -> GtpClient:
+            engine = ProgramProcess(["gnugo", "--mode", "gtp", "--seed", "1", *options])
+            client = GtpClient(engine, EngineLog(), who="engine 'gnugo'")
+            stack.enter_context(closing(client)).handshake(seconds=SECONDS)
+            for command in (f"boardsize {size}", "clear_board"):
+                client.ask(command, seconds=SECONDS)
+            return client
 
-    yield start
-    for client in made:
-        client.close()
+        yield start
 
 
 def points(client: GtpClient, question: str, size: int) -> set[int]:
@@ -203,22 +203,12 @@ def test_the_document_s_configs_are_right() -> None:
 
 def test_gnu_go_as_a_referee_finds_the_dead_stones() -> None:
     settings = {"command": "gnugo --mode gtp --chinese-rules --seed 1"}
-    game = go(
-        board_size=5,
-        rules="chinese",
-        dead_stones="referee",
-        referee="gtp",
-        referee_settings=settings,
-        black_stones=["C1", "C2", "C3", "C4", "C5", "A5", "A3"],
-        white_stones=["B1", "B3", "D2", "D3", "D4"],
-    )
-    state = game.new_initial_state()
-    for _ in range(2):
-        state.apply_action(game.pass_action)
+    referee: Any = {"dead_stones": "referee", "referee": "gtp", "referee_settings": settings}
+    state = position("X.X.. ..XO. XOXO. ..XO. .OX..", rules="chinese", **referee)
+    play_moves(state, "pass pass")
     assert state.is_terminal()
     assert state.result_to_string() == "B+17.5"
-    names = {vertex(point, 5) for point in state.dead}
-    assert names == {"B1", "B3", "D2", "D3", "D4"}
+    assert {vertex(point, 5) for point in state.dead} == {"B1", "B3", "D2", "D3", "D4"}
 
 
 def test_gnu_go_keeps_the_rules_of_agents() -> None:

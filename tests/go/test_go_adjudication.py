@@ -109,6 +109,12 @@ def a_game(**parameters: Any) -> GoGame:
     return GoGame(GoParameters(board_size=5, **parameters))
 
 
+def black_alone(game: GoGame, *rows: str) -> GoState:
+    """Return a state of a game with stones of Black's alone, White to move."""
+    points = np.flatnonzero(diagram(*rows).reshape(-1) == 1)
+    return game.new_state(Start(tuple(points.tolist()), (), WHITE))
+
+
 def fast_random(game: GoGame) -> list[miai.Agent]:
     return [miai.make_agent("fast-random", game) for _ in range(2)]
 
@@ -138,22 +144,16 @@ def test_a_verdict_stands_though_the_winner_only_passes() -> None:
 def test_komi_decides_what_is_enough() -> None:
     # Black keeps his 22 stones and two eyes; White can have no more than the point between.
     rows = ("XXXXX", "X.XXX", "XXXXX", "XXX.X", "XXXX.")
-    stones = diagram(*rows)
-    black = tuple(np.flatnonzero(stones.reshape(-1) == 1).tolist())
-    start = Start(black, (), WHITE)
-    lead = find_safe(stones, BLACK, suicide=True).min_lead(25)
-    assert lead == 25
+    assert find_safe(diagram(*rows), BLACK, suicide=True).min_lead(25) == 25
     for komi, decided in ((24.5, True), (25.0, False)):
         game = a_game(komi=komi)
-        verdict = UnconditionalLife(game).judge(game.new_state(start), [])
+        verdict = UnconditionalLife(game).judge(black_alone(game, *rows), [])
         assert (verdict is not None) is decided
 
 
 def test_a_lead_has_to_last() -> None:
     game = a_game(komi=0.5)
-    stones = diagram(".X.X.", "XXXXX", ".....", ".....", ".....")
-    black = tuple(np.flatnonzero(stones.reshape(-1) == 1).tolist())
-    state = game.new_state(Start(black, (), WHITE))
+    state = black_alone(game, ".X.X.", "XXXXX", ".....", ".....", ".....")
     rule = ScoreLead(game, ScoreLeadParameters(points=5, plies=3, playouts=100, certainty=0.9))
     for _ in range(2):
         rule.new_game(7)
@@ -205,10 +205,7 @@ def test_adjudicators_refuse_games_that_they_cannot_judge() -> None:
 
 def test_while_dead_stones_are_settled_nothing_is_decided() -> None:
     game = a_game(komi=0.5, rules="chinese", dead_stones="agreement")
-    stones = diagram("XXXXX", "X.XXX", "XXXXX", "XXX.X", "XXXXX")
-    state: GoState = game.new_state(
-        Start(tuple(np.flatnonzero(stones.reshape(-1) == 1).tolist()), (), WHITE)
-    )
+    state = black_alone(game, "XXXXX", "X.XXX", "XXXXX", "XXX.X", "XXXXX")
     rule = UnconditionalLife(game)
     assert rule.judge(state, []) is not None
     state.apply_action(game.pass_action)

@@ -65,9 +65,8 @@ def test_free_points_are_clicked_and_a_pass_is_a_button() -> None:
 
 
 def test_a_chain_is_named_by_the_stone_that_is_marked() -> None:
-    state = play(
-        go(board_size=5, dead_stones="agreement").new_initial_state(), "B2 D4 B3 D5 pass pass"
-    )
+    game = go(board_size=5, dead_stones="agreement")
+    state = play(game.new_initial_state(), "B2 D4 B3 D5 pass pass")
     assert state.phase == Phase.PROPOSE
     assert set(clicks_of(state).actions.values()) == {("B2",), ("D4",)}
     renderer = renderer_of(state)

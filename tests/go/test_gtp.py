@@ -8,12 +8,15 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 from tests.go.engine_processes import all_gone, running_with
+from tests.go.positions import go
+from tests.go.positions import play as play_moves
 
 from miai import TimeControl, load_game, make_agent
 from miai.clock import Clock, ClockReading
@@ -42,7 +45,7 @@ from miai_go.gtp.engine_setup import ClockDialect, dialect_for, time_left, time_
 from miai_go.learning.data.importing import GameFilters, ImportReport, import_games
 from miai_go.rules.coordinates import parse_vertex
 from miai_go.rules.dead_stones import RefereeError
-from miai_go.rules.game import GoGame, GoState, Phase
+from miai_go.rules.game import GoState, Phase
 
 ENGINE = [sys.executable, "-S", "-E", str(Path(__file__).parent / "engines" / "engine.py")]
 
@@ -57,33 +60,27 @@ MakeClient = Callable[..., GtpClient]
 @pytest.fixture
 def agent() -> Iterator[MakeAgent]:
     """Make agents whose engine is the test engine with some options."""
-    made: list[GtpAgent] = []
+    with ExitStack() as stack:
 
-    def make(*options: str, game: dict[str, Any] | None = None, **values: Any) -> GtpAgent:
-        go = load_game("go", **{"board_size": 5, **(game or {})})
-        given = {"command": [*ENGINE, *options], "probe": False, **values}
-        parameters = build_parameters(GtpParameters, given)
-        assert isinstance(go, GoGame)
-        made.append(GtpAgent(go, parameters))
-        return made[-1]
+        def make(*options: str, game: dict[str, Any] | None = None, **values: Any) -> GtpAgent:
+            given = {"command": [*ENGINE, *options], "probe": False, **values}
+            parameters = build_parameters(GtpParameters, given)
+            made = GtpAgent(go(**{"board_size": 5, **(game or {})}), parameters)
+            return stack.enter_context(closing(made))
 
-    yield make
-    for one in made:
-        one.close()
+        yield make
 
 
 @pytest.fixture
-def client() -> Iterator[Callable[..., GtpClient]]:
-    made: list[GtpClient] = []
+def client() -> Iterator[MakeClient]:
+    with ExitStack() as stack:
 
-    def make(*options: str, limit: int = gtp_client.MAX_OUTPUT_BYTES) -> GtpClient:
-        engine = ProgramProcess([*ENGINE, *options])
-        made.append(GtpClient(engine, EngineLog(), who="engine 'test'", limit=limit))
-        return made[-1]
+        def make(*options: str, limit: int = gtp_client.MAX_OUTPUT_BYTES) -> GtpClient:
+            engine = ProgramProcess([*ENGINE, *options])
+            made = GtpClient(engine, EngineLog(), who="engine 'test'", limit=limit)
+            return stack.enter_context(closing(made))
 
-    yield make
-    for one in made:
-        one.close()
+        yield make
 
 
 def begin(agent: GtpAgent, *, player: int = 0, seed: int = 1, log: Path | None = None) -> None:
@@ -94,14 +91,16 @@ def begin(agent: GtpAgent, *, player: int = 0, seed: int = 1, log: Path | None =
     agent.observe(output)
 
 
-def tell(agent: GtpAgent, *moves: str) -> None:
-    """Have the agent observe moves, of whoever is to move."""
+def tell(agent: GtpAgent, *moves: str) -> GoState:
+    """Have the agent observe moves, of whoever is to move; return the state that it sees."""
     for move in moves:
         state = agent.view.state.clone()
         state.apply_action(state.string_to_action(move))
         output = state.observation(agent.view.player)
         assert output is not None
         agent.observe(output)
+    assert isinstance(agent.view.state, GoState)
+    return agent.view.state
 
 
 def sent(log: Path) -> list[str]:
@@ -709,17 +708,13 @@ def test_a_hang_costs_the_game_and_the_process_at_the_deadline(
     assert "was killed by SIGKILL" in log
 
 
-def test_a_hang_without_a_clock_ends_too(agent: MakeAgent) -> None:
+def test_without_a_clock_moves_and_other_commands_have_times_of_their_own(agent: MakeAgent) -> None:
     player = agent("--mode", "hang", timeouts={"move": 0.3})
     begin(player)
     with pytest.raises(AgentTimeoutError, match=r"within 0\.\d+ s"):
         player.act(NO_CLOCK)
-
-
-def test_other_commands_have_a_time_of_their_own(agent: MakeAgent) -> None:
-    player = agent("--mode", "hang", "--at", "komi", timeouts={"command": 1.5})
     with pytest.raises(AgentTimeoutError, match=r"'komi 7\.5' within 1\.5 s"):
-        player.new_game(1, player=0)
+        begin(agent("--mode", "hang", "--at", "komi", timeouts={"command": 1.5}))
 
 
 @pytest.mark.parametrize("level", [Isolation.PROCESS, Isolation.SANDBOX])
@@ -797,9 +792,7 @@ def test_an_engine_s_dead_stones_are_proposed(agent: MakeAgent) -> None:
     }
     player = agent("--knows", "final_status_list", "--dead", "E2,A1,B3", game=game)
     begin(player)
-    tell(player, "pass", "pass")
-    state = player.view.state
-    assert isinstance(state, GoState)
+    state = tell(player, "pass", "pass")
     assert state.phase == Phase.PROPOSE
     while state.phase == Phase.PROPOSE:
         action = player.act(NO_CLOCK).action
@@ -828,9 +821,7 @@ def test_a_proposal_is_accepted_unless_it_is_worse_than_the_engine_s_own_list(
     }
     player = agent("--knows", known, "--dead", dead, game=game)
     begin(player, player=1)
-    tell(player, "pass", "pass", "E2", "pass")  # Black proposes that White's E2 is dead
-    state = player.view.state
-    assert isinstance(state, GoState)
+    state = tell(player, "pass", "pass", "E2", "pass")  # Black proposes that White's E2 is dead
     assert state.phase == Phase.REPLY
     assert state.action_to_string(player.act(NO_CLOCK).action) == answer
 
@@ -849,21 +840,10 @@ def test_after_a_refused_proposal_the_dead_are_captured(agent: MakeAgent, tmp_pa
 def judged(*options: str, settings: dict[str, Any] | None = None) -> GoState:
     """Return a finished position whose dead stones are the test engine's to name."""
     values = {"command": shlex.join([*ENGINE, "--knows", "final_status_list", *options])}
-    game = load_game(
-        "go",
-        board_size=5,
-        rules="chinese",
-        dead_stones="referee",
-        referee="gtp",
-        referee_settings={**values, **(settings or {})},
-        black_stones=["C3", "C4"],
-        white_stones=["A1"],
-    )
-    state = game.new_initial_state()
-    for _ in range(2):
-        state.apply_action(25)
-    assert isinstance(state, GoState)
-    return state
+    referee = {"referee": "gtp", "referee_settings": {**values, **(settings or {})}}
+    stones = {"black_stones": ["C3", "C4"], "white_stones": ["A1"]}
+    game = go(board_size=5, rules="chinese", dead_stones="referee", **referee, **stones)
+    return play_moves(game.new_initial_state(), "pass pass")
 
 
 def test_a_referee_s_dead_stones_are_taken_off_in_whole_chains() -> None:

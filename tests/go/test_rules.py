@@ -140,16 +140,8 @@ def random_game(
 ) -> None:
     """Play one random game on both; everything must agree before every move and at the end."""
     rng = random.Random(seed)
-    game = go(
-        board_size=size,
-        komi=0.5,
-        ko=ko,
-        suicide=suicide,
-        scoring=scoring,
-        dead_stones="none",
-        repetition="allowed",
-        rules="tromp-taylor",
-    )
+    ends = {"scoring": scoring, "dead_stones": "none", "repetition": "allowed"}
+    game = go(board_size=size, komi=0.5, ko=ko, suicide=suicide, rules="tromp-taylor", **ends)
     state = game.new_initial_state()
     plain = PlainGame(size, ko=ko, suicide=suicide)
     while not state.is_terminal():
@@ -182,14 +174,9 @@ GAMES = {3: 1000, 4: 300, 5: 150, 6: 50, 7: 25, 8: 12, 9: 10, 11: 9, 13: 6, 19: 
 def test_random_games_agree_with_plain_rules(size: int) -> None:
     for number in range(GAMES[size]):
         ko = ("simple", "positional", "situational")[number % 3]
-        random_game(
-            size,
-            seed=1000 * size + number,
-            ko=ko,
-            suicide=number % 2 == 0,
-            scoring="territory" if number % 5 == 0 else "area",
-            passes=0.05 if number % 4 == 0 else 0.0,
-        )
+        scoring, passes = ("area", "territory")[number % 5 == 0], 0.05 * (number % 4 == 0)
+        more: Any = {"suicide": number % 2 == 0, "scoring": scoring, "passes": passes}
+        random_game(size, 1000 * size + number, ko, **more)
 
 
 SPIEL_GAMES = {
@@ -211,13 +198,10 @@ def test_random_games_agree_with_open_spiel(size: int) -> None:
     """
     pyspiel = pytest.importorskip("pyspiel", reason="pip install open_spiel")
     longest = min(10_000, 30 * size * size)
-    theirs = pyspiel.load_game(
-        "go", {"board_size": size, "komi": 6.5, "max_game_length": longest + 1}
-    )
-    mine = go(
-        board_size=size, komi=6.5, rules="chinese", ko="simple", dead_stones="none",
-        max_moves=longest,
-    )  # fmt: skip
+    same = {"board_size": size, "komi": 6.5}
+    theirs = pyspiel.load_game("go", {**same, "max_game_length": longest + 1})
+    rules = {"rules": "chinese", "ko": "simple", "dead_stones": "none"}
+    mine = go(**same, **rules, max_moves=longest)
     for number in range(SPIEL_GAMES[size]):
         play_both(mine, theirs, random.Random(size * 100_000 + number), f"{size}, {number}")
 
@@ -225,9 +209,7 @@ def test_random_games_agree_with_open_spiel(size: int) -> None:
 def play_both(mine: GoGame, theirs: Any, rng: random.Random, where: str) -> None:
     state, other = mine.new_initial_state(), theirs.new_initial_state()
     positions = {flat(state)}
-    while True:
-        if other.is_terminal():
-            break
+    while not other.is_terminal():
         assert state.current_player() == other.current_player(), where
         assert not state.is_terminal(), f"{where}\n{state}"
         legal = state.legal_actions()
@@ -286,21 +268,8 @@ def test_illegal_actions_are_refused_with_the_position() -> None:
         state.apply_action(True)
 
 
-SUICIDE = """
-    .X...
-    XX...
-    .....
-    .....
-    ....."""
-
-
 def test_suicide_of_several_stones_is_a_matter_of_the_rules() -> None:
-    corner = """
-        .OX..
-        OOX..
-        XX...
-        .....
-        ....."""
+    corner = ".OX.. OOX.. XX... ..... ....."
     allowed = play(position(corner, to_move="white", suicide=True), "A5")
     assert flat(allowed).count(WHITE_STONE) == 0
     assert allowed.board.captures == (4, 0), "the suicide's stones are Black's prisoners"
@@ -311,7 +280,7 @@ def test_suicide_of_several_stones_is_a_matter_of_the_rules() -> None:
 
 @pytest.mark.parametrize("ko", ["positional", "situational"])
 def test_suicide_of_one_stone_repeats_the_position(ko: str) -> None:
-    state = position(SUICIDE, to_move="white", suicide=True, ko=ko)
+    state = position(".X... XX... ..... ..... .....", to_move="white", suicide=True, ko=ko)
     # White to move again on the same stones is another situation, but the same position.
     assert state.is_legal(20) == (ko == "situational")
 

@@ -231,12 +231,9 @@ def test_the_referee_is_any_component_of_the_kind() -> None:
 
 
 def test_a_missing_referee_is_reported_before_the_game() -> None:
+    settings = {"command": ["no-such-engine", "--gtp"]}
     with pytest.raises(AgentUnavailableError, match="no-such-engine"):
-        go(
-            dead_stones="referee",
-            referee="gtp",
-            referee_settings={"command": ["no-such-engine", "--gtp"]},
-        )
+        go(dead_stones="referee", referee="gtp", referee_settings=settings)
 
 
 @pytest.mark.parametrize("rules", ["tromp-taylor", "chinese", "japanese", "aga"])

@@ -102,14 +102,10 @@ def test_the_shipped_network_knows_most_of_the_shipped_problems() -> None:
     assert sum(right) > 0.65 * len(right)  # they were chosen to be hard
 
 
-def test_it_says_which_command_made_it() -> None:
-    message = re.search(rb"GC\[(miai go tsumego generate [^\]]*)\]", problem_sgf.shipped_sgf())
-    assert message
-    assert b"--families" in message[1]
-    assert b"--seed 1" in message[1]
-
-
-def test_there_are_enough_of_all_kinds() -> None:
+def test_there_are_enough_of_all_kinds_and_the_command_that_made_them() -> None:
+    made = re.search(rb"GC\[miai go tsumego generate ([^\]]*)\]", problem_sgf.shipped_sgf())
+    assert made
+    assert {b"--families", b"--seed 1"} <= set(re.findall(rb"--families|--seed \d+", made[1]))
     problems = problem_sgf.shipped_problems()
     assert len(problems) >= 2000
     empties = Counter(problem.empty for problem in problems)
@@ -161,11 +157,8 @@ def run(*arguments: str) -> str:
 @pytest.mark.parametrize("name", ["out.sgf", "out.sgf.gz", "folder"])
 def test_generated_problems_are_read_and_solved(tmp_path: Path, name: str) -> None:
     out = tmp_path / name
-    message = json.loads(
-        run(
-            "generate", "--out", str(out), "--count", "6", "--seed", "4", "--empty", "5-6", "--json"
-        )
-    )
+    words = f"generate --count 6 --seed 4 --empty 5-6 --json --out {out}"
+    message = json.loads(run(*words.split()))
     assert message["problems"] == 6
     assert message["by_empty"] == {"5": 3, "6": 3}
     assert sorted(path.name for path in tmp_path.iterdir()) == [name]
@@ -233,15 +226,12 @@ def folder(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.usefixtures("one", "folder")
 def test_problems_are_reported_drawn_and_proved(
-    one: Path,
-    folder: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)  # names of problems are paths
-    one, folder = Path(one.name), Path(folder.name)
+    one, folder = Path("five.sgf"), Path("all")
     trees = Path("new", "proof.sgf"), Path("few.sgf")
     solve_command.solve([one], limit="20s", tree=trees[0])
     solve_command.solve([one], first=First.ATTACKER, tree=trees[1], tree_nodes=9)
@@ -306,17 +296,11 @@ def test_an_interruption_gives_the_summary_so_far(
     assert "\n2 problems, 2 solved; 5,732 positions" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds"), [("10s", 10), ("500ms", 0.5), ("2m", 120), ("3", 3), ("0.5h", 1800)]
-)
-def test_durations(text: str, seconds: float) -> None:
-    assert seconds_of(text) == seconds
-
-
-@pytest.mark.parametrize("text", ["", "0s", "-1s", "1e9", "s", "1d", "inf", "1 s"])
-def test_invalid_durations_are_refused(text: str) -> None:
-    with pytest.raises(ProblemError, match="is not a time"):
-        seconds_of(text)
+def test_durations() -> None:
+    assert list(map(seconds_of, ("10s", "500ms", "2m", "3", "0.5h"))) == [10, 0.5, 120, 3, 1800]
+    for text in ("", "0s", "-1s", "1e9", "s", "1d", "inf", "1 s"):
+        with pytest.raises(ProblemError, match="is not a time"):
+            seconds_of(text)
 
 
 def test_a_node_limit_alone_has_no_time_limit(
@@ -364,36 +348,28 @@ def test_a_problem_is_read_with_all_its_marks() -> None:
     assert (problem.stones == 2).sum() == 5
 
 
-def test_a_subproblem_without_pl_implies_the_first_mover() -> None:
-    problem = read_one(f"(;SZ[9]{WALL}{ROW}MA[bh]TS[0]DS[0])")
-    assert (problem.to_play, problem.first, problem.safe) == (None, 1, False)
-
-
-def test_without_pl_the_variations_imply_the_solving_side() -> None:
-    assert read_one(f"(;SZ[9]{WALL}{ROW}MA[bh];B[bi])").to_play == 1
-    both = read_one(f"(;SZ[9]{WALL}{ROW}MA[bh](;B[bi])(;W[bi]))")
-    assert (both.to_play, both.solutions) == (None, ())
-
-
-def test_variations_of_the_other_side_are_not_solutions() -> None:
-    problem = read_one(f"(;SZ[9]{WALL}{ROW}MA[bh]PL[B](;B[bi])(;W[ei]))")
-    assert problem.solutions == (parse_vertex("B1", 9),)
-
-
-def test_several_marks_on_one_block_are_one_target() -> None:
-    assert read_one(f"(;SZ[9]{WALL}{ROW}MA[bh][dh][ah])").target == parse_vertex("A2", 9)
+@pytest.mark.parametrize(
+    ("marks", "target", "to_play", "first", "solutions"),
+    [
+        ("MA[bh]TS[0]DS[0]", 10, None, 1, ()),  # of a subproblem without PL
+        ("MA[bh];B[bi]", 10, 1, None, (1,)),  # variations imply the solving side
+        ("MA[bh](;B[bi])(;W[bi])", 10, None, None, ()),
+        ("MA[bh]PL[B](;B[bi])(;W[ei])", 10, 1, None, (1,)),  # those of the other side do not count
+        ("MA[bh][dh][ah]", 9, None, None, ()),  # several marks on one block
+    ],
+)
+def test_marks_and_variations_say_who_solves_what(
+    marks: str, target: int, to_play: int | None, first: int | None, solutions: tuple[int, ...]
+) -> None:
+    problem = read_one(f"(;SZ[9]{WALL}{ROW}{marks})")
+    assert (problem.target, problem.to_play, problem.first) == (target, to_play, first)
+    assert (problem.solutions, problem.safe) == (solutions, None if first is None else False)
 
 
 def test_written_files_are_read_again() -> None:
+    key: dict[str, Any] = {"to_play": 1, "solutions": (1, 4), "first": 1, "safe": False, "best": 1}
     problem = dataclasses.replace(
-        second_line(5, corner=True),
-        to_play=1,
-        solutions=(1, 4),
-        first=1,
-        safe=False,
-        best=1,
-        empty=5,
-        name="five ] in the \\ corner",
+        second_line(5, corner=True), **key, empty=5, name="five ] in the \\ corner"
     )
     data = collection_sgf([problem, second_line(4, corner=True)])
     again, other = read_problems(data, source="both.sgf")
@@ -401,7 +377,7 @@ def test_written_files_are_read_again() -> None:
     assert isinstance(other, Problem)
     assert again.name == "both.sgf: game 1"
     assert (again.stones == problem.stones).all()
-    fields = ("size", "target", "to_play", "solutions", "first", "safe", "best", "empty")
+    fields = ("size", "target", "empty", *key)
     assert [getattr(again, f) for f in fields] == [getattr(problem, f) for f in fields]
     assert other.to_play is None
 
@@ -414,10 +390,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "a mark off the board": (f"(;SZ[9]{WALL}{ROW}MA[jj])", r"MA\[jj\] is malformed or off"),
     "30x30": ("(;SZ[30]AB[aa]MA[aa])", r"SZ\[30\] is not a board size from 1 to 25"),
     "taken already": ("(;SZ[9]AW[ai]AB[ah][bi]MA[ai])", "target at A1 has no liberty"),
-    "another is taken": (
-        f"(;SZ[9]{WALL}{ROW}AW[aa]AB[ab][ba]MA[bh])",
-        "stone at A9 has no liberty",
-    ),
+    "another is taken": (f"(;SZ[9]{WALL}{ROW}AW[aa]AB[ab][ba]MA[bh])", "at A9 has no liberty"),
     "both colours": (f"(;SZ[9]{WALL}AW[ag]MA[ag])", "AB and AW both contain A3"),
     "no stones": ("(;SZ[9]MA[aa];B[aa])", "no stones"),
     "another game": ("(;GM[2]SZ[8]MA[aa])", r"GM\[2\] is not Go"),

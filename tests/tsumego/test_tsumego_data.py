@@ -127,17 +127,15 @@ def test_a_collection_grows_into_a_set(tmp_path: Path, capsys: pytest.CaptureFix
 def test_unproven_moves_are_not_reported_as_failures() -> None:
     zone = draw_room_zone(np.random.default_rng([3, 411]), most_empty=10)
     assert zone is not None
-    grown = [
-        grow(zone, np.random.default_rng(0), most_boards=20, nodes=nodes)
-        for nodes in (900, 1_000_000)
-    ]
-    assert [p.level for p in grown[0]] != [p.level for p in grown[1]]  # boards are passed over
+    few, all_ = (
+        grow(zone, np.random.default_rng(0), most_boards=20, nodes=n) for n in (900, 1_000_000)
+    )
+    assert [p.level for p in few] != [p.level for p in all_]  # boards are passed over
     prover, checked = Prover(zone), 0
-    for position in grown[0]:
+    for position in few:
         solving = 0
-        for move, after in prover.moves(
-            ZonePosition(position.attackers, position.defenders, position.side)
-        ):
+        place = ZonePosition(position.attackers, position.defenders, position.side)
+        for move, after in prover.moves(place):
             verdict = prover.settled(after) or prover.ask(after).verdict
             if move != PASS and (verdict == ProofVerdict.REACHED) == (position.side == ATTACKER):
                 solving |= 1 << move
@@ -223,9 +221,7 @@ def test_invalid_positions_are_refused(few: LabelledPositions) -> None:
     for name, place, value in wrong:
         changed = c[name].copy()
         changed[place] = value
-        with pytest.raises(
-            DataError, match=r"^set: contains invalid positions; make the set again"
-        ):
+        with pytest.raises(DataError, match=r"^set: contains invalid positions; make the set"):
             labelled_positions._check(Path("set"), {**c, name: changed})
     for link in ((0, -1), (0, last)):
         with pytest.raises(DataError, match="invalid positions"):

@@ -98,9 +98,8 @@ def test_measures_are_those_worked_out_by_hand() -> None:
             "move": 2 / 3,
         }
     )
-    assert list(life_measures(slice(3, 4)).figures()) == [
-        *("positions", "accuracy", "error", "majority")
-    ]
+    single = life_measures(slice(3, 4)).figures()
+    assert [*single] == ["positions", "accuracy", "error", "majority"]
     assert measures.calibration() == [
         {"told": 0.2, "safe": 0.0, "positions": 1},
         {"told": 0.3, "safe": 1.0, "positions": 1},
@@ -258,9 +257,8 @@ def test_a_training_is_noted(few: Path, tmp_path: Path, capsys: pytest.CaptureFi
     header = load_net(weights).header
     (record,) = header.history
     assert (record.steps, record.data) == (2, f"144 positions, {positions.digest}")
-    assert (header.licence, header.held_out, header.data) == (
-        *("CC0-1.0", HeldOut(), positions.digest),
-    )
+    given = (header.licence, header.held_out, header.data)
+    assert given == ("CC0-1.0", HeldOut(), positions.digest)
     plan = plan_of(config, out, *short, "run.steps=4")
     small_set(folder, positions=150)
     with pytest.raises(TrainingError, match=r"was trained on another set than .* is now, whose"):
@@ -464,9 +462,8 @@ def by_torch(net: net_files.Net, positions: tuple[Any, ...], picks: Any) -> tupl
 def test_the_array_network_is_the_torch_network(settings: dict[str, Any], window: int) -> None:
     net, positions = zone_net(window, **settings), drawn_positions(window)
     picks = np.random.default_rng(1).integers(100, size=2 * POSITIONS)
-    values, logits = ArrayNet.of(net.header, tensors_of(net.network)).evaluate(
-        *positions, picks=picks
-    )
+    network = ArrayNet.of(net.header, tensors_of(net.network))
+    values, logits = network.evaluate(*positions, picks=picks)
     wanted, wanted_logits = by_torch(net, positions, picks)
     assert values.std() > 0.01
     np.testing.assert_allclose(values, wanted, atol=1e-4)

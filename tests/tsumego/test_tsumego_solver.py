@@ -126,7 +126,7 @@ def test_a_report_is_what_exhaustion_says(seed: int) -> None:
         assert set(answer.moves) == (points if answer.needs_move else set())
 
 
-def test_a_limit_of_nodes_leaves_it_unsolved_and_is_the_same_each_time() -> None:
+def test_a_limit_of_nodes_or_time_leaves_it_unsolved_that_of_nodes_the_same_each_time() -> None:
     first, second = (solve(empty_corner(), nodes=3_000, seconds=None) for _ in range(2))
     assert first.status == Status.UNSOLVED
     assert first.why == "3,000 positions were searched"
@@ -134,8 +134,6 @@ def test_a_limit_of_nodes_leaves_it_unsolved_and_is_the_same_each_time() -> None
     assert all(answer.is_safe is None and not answer.moves for answer in first.answers.values())
     assert first.nodes == second.nodes
 
-
-def test_a_limit_of_time_leaves_it_unsolved() -> None:
     report = solve(empty_corner(), seconds=0.2)
     assert report.status == Status.UNSOLVED
     assert report.why == "0.2 s have passed"
@@ -220,11 +218,8 @@ class Replay:
             assert self.fight.target not in state[1]
             assert self.wins
         elif node.ending == LineEnd.ATARI:
-            taken = [
-                after for after in self.fight.moves(state) if self.fight.target not in after[1]
-            ]
             assert state[2] == ATTACKER
-            assert taken
+            assert any(self.fight.target not in after[1] for after in self.fight.moves(state))
             assert self.wins
         elif node.ending == LineEnd.ALIVE:
             assert LoneAttacker(self.fight).cannot_take(state[0], state[1])
@@ -318,9 +313,8 @@ def test_proofs_of_random_zones_are_whole(seed: int) -> None:
 @pytest.mark.parametrize("nodes", [1, 5, 40, 150])
 def test_a_tree_is_cut_at_its_limit_and_says_where(nodes: int) -> None:
     problem = second_line(7, corner=False)
-    output = replay(
-        find_zone(problem.stones, problem.target), ATTACKER, Master.ATTACKER, nodes=nodes
-    )
+    zone = find_zone(problem.stones, problem.target)
+    output = replay(zone, ATTACKER, Master.ATTACKER, nodes=nodes)
     assert output.proof.cut
     assert output.proof.count <= nodes
     assert output.cuts > 0
@@ -332,12 +326,6 @@ def test_a_line_without_end_is_reported() -> None:
     proof = proof_tree(Prover(find_zone(problem.stones, problem.target)), ATTACKER)
     assert proof.verdict == ProofVerdict.PREVENTED
     assert LineEnd.REPEATED in {node.ending for node in proof.root.walk()}
-
-
-def test_no_verdict_gives_no_tree() -> None:
-    problem = empty_corner()
-    with pytest.raises(ProblemError, match="unsolved"):
-        proof_tree(Prover(find_zone(problem.stones, problem.target)), ATTACKER, seconds=0.1)
 
 
 def test_as_sgf_every_line_can_be_played_and_every_node_says_what_it_proves() -> None:
@@ -372,11 +360,7 @@ def test_a_capture_on_the_board_needs_no_search() -> None:
 
 
 def test_two_eyes_on_the_board_need_no_search() -> None:
-    problem = drawn("""
-        X X X X X
-        O O O O X
-        . T . O X
-    """)
+    problem = drawn("X X X X X\nO O O O X\n. T . O X")
     prover = Prover(find_zone(problem.stones, problem.target), goal=Goal.LIFE)
     for side in (ATTACKER, DEFENDER):
         finding = prover.ask(prover.begin(side))

@@ -88,16 +88,11 @@ def test_more_problems_go_on_with_what_was_drawn(tmp_path: Path) -> None:
     assert more.startswith(fewer.split(b"(;")[0] + b"(;" + fewer.split(b"(;")[1])
 
 
-def test_a_journal_of_other_settings_is_refused(tmp_path: Path) -> None:
+def test_a_journal_of_other_settings_or_with_damage_is_refused(tmp_path: Path) -> None:
     made(tmp_path, PLAN)
     with pytest.raises(ProblemError, match="other settings"):
         made(tmp_path, PLAN.model_copy(update={"seed": 8}))
-
-
-def test_a_damaged_journal_is_refused(tmp_path: Path) -> None:
-    made(tmp_path, PLAN)
-    journal = tmp_path / "out.sgf.part"
-    Journal(journal).append([[1, 2, [{}]]])
+    Journal(tmp_path / "out.sgf.part").append([[1, 2, [{}]]])
     with pytest.raises(ProblemError, match="is damaged"):
         made(tmp_path, PLAN)
 

@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from miai_go.errors import ProblemError
 from miai_go.rules.chains import captured_stone, chains_of
 from miai_go.tsumego.zones import Zone, find_zone
 
 SIZE = 9
+Board = NDArray[np.int8]
 
 
 def tiny_zone(rng: np.random.Generator, *, most_points: int, most_empty: int) -> Zone:
     """Draw a zone: a box in the corner, at the edge or in the middle, filled at random."""
     while True:
-        zone = _drawn(rng)
+        zone = _zone_at(*_drawn(rng))
         if zone is not None and len(zone.points) <= most_points and 2 <= zone.empty <= most_empty:
             return zone
 
 
-def _drawn(rng: np.random.Generator) -> Zone | None:
+def _zone_at(board: Board, target: int | None) -> Zone | None:
+    """Return the zone of a target; None where there is none, or a block has no liberty."""
+    if target is None or captured_stone(board.reshape(-1), SIZE) is not None:
+        return None
+    try:
+        return find_zone(board.reshape(-1), target)
+    except ProblemError:
+        return None
+
+
+def _drawn(rng: np.random.Generator) -> tuple[Board, int | None]:
     height, width = int(rng.integers(1, 4)), int(rng.integers(2, 6))
     row = int(rng.choice([0, 0, 2]))
     column = int(rng.choice([0, 3]))
@@ -30,20 +42,9 @@ def _drawn(rng: np.random.Generator) -> Zone | None:
     board[row : row + height, column : column + width] = box
     targets = np.argwhere(board == 2)
     if not len(targets):
-        return None
+        return board, None
     r, c = targets[rng.integers(len(targets))]
-    flat = board.reshape(-1)
-    if not _standing(board):
-        return None
-    try:
-        return find_zone(flat, int(r) * SIZE + int(c))
-    except ProblemError:
-        return None
-
-
-def _standing(board: np.ndarray[tuple[int, int], np.dtype[np.int8]]) -> bool:
-    """Say whether every block has a liberty."""
-    return captured_stone(board.reshape(-1), SIZE) is None
+    return board, int(r) * SIZE + int(c)
 
 
 def held_zone(rng: np.random.Generator, *, most_points: int, most_empty: int) -> Zone:
@@ -52,12 +53,12 @@ def held_zone(rng: np.random.Generator, *, most_points: int, most_empty: int) ->
     The target is of his largest block. Half of the zones or so are safe for one first mover.
     """
     while True:
-        zone = _held(rng)
+        zone = _zone_at(*_held(rng))
         if zone is not None and len(zone.points) <= most_points and 3 <= zone.empty <= most_empty:
             return zone
 
 
-def _held(rng: np.random.Generator) -> Zone | None:
+def _held(rng: np.random.Generator) -> tuple[Board, int | None]:
     height, width = int(rng.integers(2, 5)), int(rng.integers(3, 7))
     row, column = int(rng.choice([0, 0, 2])), int(rng.choice([0, 2]))
     board = np.zeros((SIZE, SIZE), np.int8)
@@ -71,14 +72,6 @@ def _held(rng: np.random.Generator) -> Zone | None:
     rim[open_rows, open_columns] = False
     box[rim & (rng.random((height, width)) > holes)] = 2
     board[row : row + height, column : column + width] = box
-    if not _standing(board):
-        return None
-    flat = board.reshape(-1)
-    blocks = [chain for chain in chains_of(flat, SIZE) if flat[min(chain)] == 2]
-    if not blocks:
-        return None
-    try:
-        largest: set[int] = max(blocks, key=len)
-        return find_zone(flat, min(largest))
-    except ProblemError:
-        return None
+    blocks = [chain for chain in chains_of(board.reshape(-1), SIZE) if board.flat[min(chain)] == 2]
+    largest: set[int] = max(blocks, key=len, default=set())
+    return board, min(largest, default=None)
