@@ -45,9 +45,8 @@ def random_game(seed: int, *, size: int = 9, length: int = 40, search: bool = Fa
             "ownership": rng.integers(-1, 2, size * size).astype(np.int8),
         }
     result = int(rng.choice([1, -1]))
-    return StoredGame(
-        size=size, moves=moves, half_komi=15, result=result, margin=result * 2.5, **extra
-    )
+    extra |= {"result": result, "margin": result * 2.5}
+    return StoredGame(size=size, moves=moves, half_komi=15, **extra)
 
 
 def write_set(folder: Path, games: Sequence[StoredGame], **options: Any) -> Path:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from string import Template
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,15 +31,9 @@ class Flat:
 
 @cache
 def rollout_games(count: int = 60, seed: int = 7) -> tuple[StoredGame, ...]:
-    rules = TreeGames(
-        size=SIZE,
-        half_komi=15,
-        max_moves=60,
-        tree=TreeSettings(rollouts=1, mix=1.0),
-        simulations=40,
-        noise_share=0.25,
-        warm_moves=6,
-    )
+    tree = TreeSettings(rollouts=1, mix=1.0)
+    more: Any = {"simulations": 40, "noise_share": 0.25, "warm_moves": 6}
+    rules = TreeGames(size=SIZE, half_komi=15, max_moves=60, tree=tree, **more)
     return tuple(TreeSelfPlay(rules, games=count, at_once=20, seed=seed).play(Flat()))
 
 
@@ -55,9 +50,7 @@ def config_text(name: str, **values: object) -> str:
     return Template(path.read_text("utf-8")).substitute(values)
 
 
-def supervised_config(
-    folder: Path, *, steps: int = 20, method: str = "sgd", rate: float = 0.05
-) -> Path:
+def supervised_config(folder: Path, *, steps: int, method: str = "sgd", rate: float = 0.05) -> Path:
     games = folder / "data"
     if not games.exists():
         write_games(games)

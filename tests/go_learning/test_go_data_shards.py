@@ -34,12 +34,10 @@ from miai.parameters import build_parameters
 from miai_go.errors import DataError
 from miai_go.learning.data import collections as download
 from miai_go.learning.data import importing
-from miai_go.learning.data.collections import PublicDataset
 from miai_go.learning.data.dataset import GoDataset
 from miai_go.learning.data.shard_files import LOCK
 from miai_go.learning.data.shards import COLUMNS, Shard, ShardWriter, open_shards, shard_folders
 from miai_go.learning.data.stored_games import StoredGame
-from miai_go.rules.coordinates import SYMMETRIES
 from miai_go.rules.symmetry import point_tables
 from miai_go.sgf.check import SgfError
 from miai_go.sgf.reading import read_bytes
@@ -57,12 +55,17 @@ def write_tar(path: Path, files: dict[str, bytes], mode: str) -> Path:
     return path
 
 
-def names_in(source: Path, **options: Any) -> list[bytes]:
+def imported(
+    source: Path, filters: importing.GameFilters | None = None
+) -> tuple[list[StoredGame], importing.ImportReport]:
+    """Return the games of a file, an archive or a folder, and what was left out."""
     report = importing.ImportReport()
-    return [
-        g.name()
-        for g in importing.import_games([source], importing.GameFilters(), report, **options)
-    ]
+    filters = filters or importing.GameFilters()
+    return list(importing.import_games([source], filters, report)), report
+
+
+def names_in(source: Path) -> list[bytes]:
+    return [game.name() for game in imported(source)[0]]
 
 
 def test_folders_files_and_archives_hold_the_same_games(tmp_path: Path) -> None:
@@ -72,8 +75,8 @@ def test_folders_files_and_archives_hold_the_same_games(tmp_path: Path) -> None:
         (folder / name).write_bytes(data)
     expected = names_in(folder)
     assert len(expected) == len(FILES)
-    for suffix, mode in (("tar", "w"), ("tar.gz", "w:gz"), ("tgz", "w:gz"), ("tar.xz", "w:xz"),
-                         ("tar.bz2", "w:bz2")):  # fmt: skip
+    modes = {"tar": "w", "tar.gz": "w:gz", "tgz": "w:gz", "tar.xz": "w:xz", "tar.bz2": "w:bz2"}
+    for suffix, mode in modes.items():
         assert names_in(write_tar(tmp_path / f"a.{suffix}", FILES, mode)) == expected, suffix
     with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in FILES.items():
@@ -262,21 +265,17 @@ def test_a_changed_byte_is_found(shard: Path) -> None:
         Shard.open(shard)
 
 
-@pytest.mark.parametrize("move", [-1, 82, 500])
-def test_moves_off_the_board_are_refused(shard: Path, move: int) -> None:
+def test_moves_and_offsets_that_lead_outside_are_refused(shard: Path) -> None:
     moves = np.load(shard / "moves.npy")
-    moves[-1] = move
+    for move in (-1, 82, 500):
+        np.save(shard / "moves.npy", np.append(moves[:-1], np.int16(move)))
+        with pytest.raises(DataError, match="moves off the board"):
+            Shard.open(shard, verify=False)
     np.save(shard / "moves.npy", moves)
-    with pytest.raises(DataError, match="moves off the board"):
-        Shard.open(shard, verify=False)
-
-
-@pytest.mark.parametrize("offsets", [[0, 30, 8, 24], [0, 8, 16, 23], [1, 8, 16, 24],
-                                     [0, 2**63 - 1, -2, 24]])  # fmt: skip
-def test_offsets_that_lead_outside_are_refused(shard: Path, offsets: list[int]) -> None:
-    np.save(shard / "offsets.npy", np.array(offsets, np.int64))
-    with pytest.raises(DataError, match="offsets"):
-        Shard.open(shard, verify=False)
+    for offsets in ([0, 30, 8, 24], [0, 8, 16, 23], [1, 8, 16, 24], [0, 2**63 - 1, -2, 24]):
+        np.save(shard / "offsets.npy", np.array(offsets, np.int64))
+        with pytest.raises(DataError, match="offsets"):
+            Shard.open(shard, verify=False)
 
 
 def test_manifests_that_lie_are_refused(shard: Path) -> None:
@@ -292,12 +291,7 @@ def test_manifests_that_lie_are_refused(shard: Path) -> None:
         path.write_text(text)
         with pytest.raises(DataError, match="manifest"):
             Shard.open(shard)
-
-
-def test_columns_of_unknown_names_are_no_paths(shard: Path) -> None:
-    path = shard / "manifest.json"
-    values = json.loads(path.read_text())
-    values["columns"]["../../moves"] = values["columns"]["moves"]
+    values["columns"]["../../moves"] = values["columns"]["moves"]  # a name is no path
     path.write_text(json.dumps(values))
     with pytest.raises(DataError, match="unknown or missing columns"):
         Shard.open(shard)
@@ -374,8 +368,8 @@ def test_the_board_of_an_import_refuses_what_is_illegal(tmp_path: Path) -> None:
     }
     for name, text in cases.items():
         (tmp_path / f"{name}.sgf").write_text(text)
-    report = importing.ImportReport()
-    assert not list(importing.import_games([tmp_path], importing.GameFilters(), report))
+    games, report = imported(tmp_path)
+    assert not games
     output = {Path(source).stem: cause for source, cause in report.failures}
     assert report.bad == 3
     assert "node 3: the move at A9 is on a stone" in output["occupied"]
@@ -396,8 +390,7 @@ def test_bad_files_are_counted_reported_and_skipped(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(data)
     (tmp_path / "good.sgf").write_bytes(good)
     (tmp_path / "notes.txt").write_text("no SGF")
-    report = importing.ImportReport()
-    taken = list(importing.import_games([tmp_path], importing.GameFilters(), report))
+    taken, report = imported(tmp_path)
     assert len(taken) == report.taken == 1
     assert taken[0].moves.tolist() == random_moves(1)
     assert report.files == len(bad) + 1
@@ -424,9 +417,8 @@ def test_filters_drop_and_count(tmp_path: Path) -> None:
     for name, data in games.items():
         (tmp_path / f"{name}.sgf").write_bytes(data)
     output = {"komi_min": 7, "min_moves": 10, "min_rank": "1d", "rules": ["chinese"]}
-    filters = build_parameters(importing.GameFilters, output)
-    report = importing.ImportReport()
-    assert len(list(importing.import_games([tmp_path], filters, report))) == 1
+    taken, report = imported(tmp_path, build_parameters(importing.GameFilters, output))
+    assert len(taken) == 1
     assert report.dropped == {
         "another board size": 1,
         "too short": 1,
@@ -438,26 +430,21 @@ def test_filters_drop_and_count(tmp_path: Path) -> None:
         "handicap or set-up": 1,
         "duplicate": 1,
     }
-    rated = importing.ImportReport()
-    taken = list(importing.import_games([tmp_path], importing.GameFilters(min_rating=2400), rated))
-    assert [game.ratings for game in taken] == [(2500.0, 2400.0)]
+    rated, _ = imported(tmp_path, importing.GameFilters(min_rating=2400))
+    assert [game.ratings for game in rated] == [(2500.0, 2400.0)]
 
 
-@pytest.mark.parametrize(
-    "values", [{"min_rank": "strong"}, {"rules": ["klingon"]}, {"komi_min": 8, "komi_max": 7}]
-)
-def test_filters_that_make_no_sense_are_refused(values: dict[str, object]) -> None:
-    with pytest.raises(ParameterError):
-        build_parameters(importing.GameFilters, values)
+def test_filters_that_make_no_sense_are_refused() -> None:
+    for values in ({"min_rank": "strong"}, {"rules": ["klingon"]}, {"komi_min": 8, "komi_max": 7}):
+        with pytest.raises(ParameterError):
+            build_parameters(importing.GameFilters, values)
 
 
 def test_set_ups_start_where_the_full_reader_says(tmp_path: Path) -> None:
     (tmp_path / "a.sgf").write_bytes(
         b"(;SZ[9]KM[0.5]HA[2]RE[W+R]AB[cc][gg];W[ee];B[dd])(;SZ[9]KM[7]RE[B+R];W[ee];B[dd])"
     )
-    first, second = importing.import_games(
-        [tmp_path], importing.GameFilters(setups=True), importing.ImportReport()
-    )
+    (first, second), _ = imported(tmp_path, importing.GameFilters(setups=True))
     assert first.stones is not None
     assert np.flatnonzero(first.stones == 1).tolist() == [2 * 9 + 6, 6 * 9 + 2]
     assert first.first == second.first == 2
@@ -470,19 +457,16 @@ def test_a_name_is_of_the_game_up_to_symmetry() -> None:
     names = set()
     for seed in range(20):
         game = random_game(seed, length=12)
-        turns = [
-            StoredGame(size=9, moves=point_tables(9)[s][game.moves], half_komi=0)
-            for s in range(SYMMETRIES)
-        ]
-        assert {turn.name() for turn in turns} == {game.name()}
+        turns = (table[game.moves] for table in point_tables(9))
+        turned = {StoredGame(size=9, moves=moves, half_komi=0).name() for moves in turns}
+        assert turned == {game.name()}
         names.add(game.name())
     assert len(names) == 20
     stones = np.zeros(81, np.int8)
     stones[[2, 70]] = 1, 2
     moves = np.array([40, 41], np.int16)
     set_up = set()
-    for s in range(SYMMETRIES):
-        table = point_tables(9)[s]
+    for table in point_tables(9):
         lying = np.zeros(81, np.int8)
         lying[table[[2, 70]]] = 1, 2
         set_up.add(StoredGame(size=9, moves=table[moves], half_komi=0, stones=lying).name())
@@ -597,11 +581,8 @@ def test_statistics_are_those_of_the_games(tmp_path: Path) -> None:
         (folder / f"{i}.sgf").write_bytes(sgf_of(moves, KM=komi, RE=result, BR=str(2000 + i)))
     run("import", folder, "--out", tmp_path / "set", "--duplicates")
     write_set(tmp_path / "searched", [random_game(seed, search=True) for seed in (1, 2, 3)])
-    text = "".join(
-        run("stats", s, *w)
-        for s in (folder, tmp_path / "set", tmp_path / "searched")
-        for w in ((), ("--json",))
-    )
+    sources = (folder, tmp_path / "set", tmp_path / "searched")
+    text = "".join(run("stats", s, *words) for s in sources for words in ((), ("--json",)))
     assert_expected("data/statistics.txt", text)
 
 
@@ -610,23 +591,17 @@ def test_mistakes_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert_transcript("data/mistakes.txt", lambda line: refusal(lambda: run(*line.split())))
 
 
-def public_datasets() -> list[PublicDataset]:
-    assert len(download.COLLECTIONS) > 3
-    return list(download.COLLECTIONS.values())
-
-
 def test_public_data_sets_say_where_they_are_and_how_to_get_them() -> None:
-    for dataset in public_datasets():
+    datasets = download.COLLECTIONS.values()
+    assert len(datasets) > 3
+    for dataset in datasets:
         assert dataset.page.startswith(("http://", "https://"))
         assert dataset.sizes
         assert dataset.licence
         assert "miai go data import" in dataset.instructions
         assert not dataset.url or dataset.url.startswith("https://")
-
-
-def test_they_are_listed() -> None:
     rows = json.loads(run("list", "--json"))
-    assert [row["name"] for row in rows] == sorted(d.name for d in public_datasets())
+    assert [row["name"] for row in rows] == sorted(dataset.name for dataset in datasets)
     text = run("list")
     assert all(row["page"] in text for row in rows)
 
@@ -718,12 +693,10 @@ def test_its_code_and_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             assert line.startswith("miai go ")
             output += go_commands.run(*shlex.split(line)[2:])
     assert len(BLOCKS) == 8
-    assert "40  written to nine" in output
-    assert "chess.sgf: " in output
-    assert "40 games of 9x9, 1200 moves" in output
-    assert "40  annotated" in output
-    assert "4  games played" in output
-    assert "12  written to nine-agents" in output
+    for text in ("40  written to nine", "chess.sgf: ", "40 games of 9x9, 1200 moves"):
+        assert text in output
+    for text in ("40  annotated", "4  games played", "12  written to nine-agents"):
+        assert text in output
 
 
 def test_its_tables_name_the_options_and_the_columns() -> None:

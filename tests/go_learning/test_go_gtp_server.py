@@ -145,14 +145,9 @@ def test_analyses_grow_until_the_next_line_of_input_and_moves_stay_within_the_cl
         assert running.leave() == 0  # the end of input ends an analysis, too
 
 
-@pytest.mark.parametrize(
-    ("command", "farewell"),
-    [
-        ("genmove b", ""),
-        pytest.param("kata-genmove_analyze b 10", "quit\n", marks=pytest.mark.slow),
-    ],
-)
-def test_a_controller_that_leaves_stops_a_long_search(command: str, farewell: str) -> None:
+@pytest.mark.parametrize("analyse", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_a_controller_that_leaves_stops_a_long_search(analyse: bool) -> None:
+    command, farewell = ("kata-genmove_analyze b 10", "quit\n") if analyse else ("genmove b", "")
     with engine("--simulations", "10000000", "--max-nodes", "20000") as running:
         assert running.ask("name") == "= miai mcts"
         running.send(f"{command}\n")
@@ -164,20 +159,15 @@ def test_a_controller_that_leaves_stops_a_long_search(command: str, farewell: st
 
 
 @pytest.mark.slow
-def test_a_controller_that_leaves_before_the_engine_is_up_leaves_no_search() -> None:
-    process = TalkingMiai(["gtp", "--simulations", "10000000", "--max-nodes", "20000"])
-    process.stdin.write(b"genmove b\n")
-    process.stdin.close()
+@pytest.mark.parametrize("begins", [True, False])
+def test_a_pipe_that_closes_leaves_no_search_and_is_no_failure(begins: bool) -> None:
+    """Before the engine is up, or while it answers."""
+    long = ["--simulations", "10000000", "--max-nodes", "20000"]
+    process = TalkingMiai(["gtp", *(long if begins else ["--agent", "fast-random"])])
     process.stdout.close()
-    assert process.wait() == 0
-    process.close()
-
-
-@pytest.mark.slow
-def test_a_closed_pipe_to_the_controller_is_not_a_failure() -> None:
-    process = TalkingMiai(["gtp", "--agent", "fast-random"])
-    process.stdout.close()
-    process.stdin.write(b"name\nname\n")
+    process.stdin.write(b"genmove b\n" if begins else b"name\nname\n")
+    if begins:
+        process.stdin.close()
     assert process.wait() == 0
     assert process.stderr.read() == b""
     process.close()
@@ -234,12 +224,9 @@ def test_our_gtp_agent_plays_games_with_our_engine(size: int, rules: str, tmp_pa
 # -- in one process: positions, rules, clocks, files, any input at all ----------------------------
 
 
-def test_every_command_is_listed() -> None:
+def test_every_command_is_listed_and_on_the_page() -> None:
     listed = Talk().ok("list_commands").split("\n")
     assert listed == sorted({*COMMANDS, *STREAMING})
-
-
-def test_the_page_covers_every_command() -> None:
     page = (Path(__file__).parents[2] / "docs" / "gtp.md").read_text(encoding="utf-8")
     output = set(re.findall(r"`([\w-]+)[^`]*`", page.partition("### Commands")[2]))
     assert output >= {*COMMANDS, *STREAMING}
@@ -248,10 +235,8 @@ def test_the_page_covers_every_command() -> None:
 @pytest.mark.parametrize("name", ["session", "analysis"])
 def test_a_session_is_answered_line_by_line(name: str) -> None:
     """The commands are the lines of the file that begin with ``>``."""
-    if name == "session":
-        talk = Talk(board_size=9, komi=7.5, rules="japanese")
-    else:
-        talk = Talk(maker=lambda game, seed: player_of(game, Peeking(game)))
+    rules = {"board_size": 9, "komi": 7.5, "rules": "japanese"}
+    talk = Talk(**rules) if name == "session" else talk_of(Peeking)
     path = FOLDER / "gtp" / f"{name}.txt"
     commands = [line for line in path.read_text("utf-8").splitlines() if line.startswith("> ")]
     text = "".join(f"{line}\n{talk.raw(line[2:].encode())}" for line in commands)
@@ -411,7 +396,7 @@ def test_an_agent_defect_is_reported_and_survived(capfd: pytest.CaptureFixture[s
         def search(self, state: State, *, seconds: float | None = None) -> SearchResult:
             raise RuntimeError("a defect")
 
-    talk = Talk(maker=lambda game, seed: player_of(game, Broken(game)))
+    talk = talk_of(Broken)
     assert talk.fails("genmove b") == "the engine failed: RuntimeError: a defect"
     assert talk.ok("name")
     assert "Traceback" in capfd.readouterr().err
@@ -464,8 +449,12 @@ def player_of(game: GoGame, search: Peeking) -> SessionPlayer:
     return SearchPlayer(SearchAgent(game, search), 0)
 
 
+def talk_of(search: type[Peeking], **values: Any) -> Talk:
+    return Talk(maker=lambda game, seed: player_of(game, search(game)), **values)
+
+
 def test_network_values_have_the_right_sign() -> None:
-    talk = Talk(maker=lambda game, seed: player_of(game, Peeking(game)))
+    talk = talk_of(Peeking)
     talk.ok("play b B1")
     talk.ok("play w pass")
     blocks = talk.ok("kata-raw-nn all").split("symmetry ")[1:]
@@ -482,7 +471,7 @@ def test_network_values_have_the_right_sign() -> None:
 
 
 def test_network_searches_report_priors_and_scores() -> None:
-    talk = Talk(maker=lambda game, seed: player_of(game, Peeking(game)))
+    talk = talk_of(Peeking)
     line = talk.ok("kata-analyze").split("\n")[-1]
     assert "info move A1 visits 3 utility 0.5" in line
     assert "scoreMean 1.5000 scoreLead 1.5000 prior 0.250000" in line
@@ -506,29 +495,26 @@ class Greedy(Distances):
         return super().infer(planes)._replace(ownership=board if self._owners else None)
 
 
+REFEREE = {"rules": "chinese", "dead_stones": "referee", "referee": "none"}
+
+
 @pytest.mark.parametrize(
     ("rules", "owners", "dead", "score"),
     [
         ({"rules": "chinese"}, True, ["B2", "C3 D3"], ["B+24.5", "W+25.5"]),
         ({"rules": "chinese"}, False, ["B2", "B2"], None),  # by playouts
         ({"rules": "tromp-taylor"}, True, ["", ""], ["B+0.5", "B+0.5"]),
-        (
-            {"rules": "chinese", "dead_stones": "referee", "referee": "none"},
-            True,
-            ["", ""],
-            ["B+0.5", "B+0.5"],
-        ),
+        (REFEREE, True, ["", ""], ["B+0.5", "B+0.5"]),
     ],
 )
 def test_the_players_network_finds_dead_stones_where_no_referee_does(
     rules: dict[str, str], owners: bool, dead: list[str], score: list[str] | None
 ) -> None:
-    def make(game: GoGame, seed: int) -> SessionPlayer:
-        search = Peeking(game)
-        search.oracle = Greedy(owners=owners)
-        return player_of(game, search)
+    class Owning(Peeking):
+        def __init__(self, game: GoGame) -> None:
+            self.oracle = Greedy(owners=owners)
 
-    talk = Talk(maker=make, komi=0.5, **rules)
+    talk = talk_of(Owning, komi=0.5, **rules)
     talk.play("C3 B2 D3 pass")
     for turn in (0, 1):
         assert talk.ok("final_status_list dead") == dead[turn]
@@ -563,7 +549,7 @@ def test_values_are_reported_in_their_unit(
     unit: ValueUnit, text: str, winrate: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Valued, "unit", unit)
-    talk = Talk(maker=lambda game, seed: player_of(game, Valued(game)))
+    talk = talk_of(Valued)
     line = talk.ok("kata-analyze rootInfo true").split("\n")[-1]
     assert re.findall(r"winrate (\S+)", line) == [f"{winrate:.6f}"] * 2
     assert re.findall(r"utility (\S+)", line) == [f"{2 * winrate - 1:.6f}"] * 2
@@ -572,28 +558,26 @@ def test_values_are_reported_in_their_unit(
     assert output == [f"C3: {text}", f"C3: 3 visits, {text}"]
 
 
-def searching(simulations: int, **values: Any) -> Talk:
+def searching(simulations: int) -> Talk:
     own = {"simulations": simulations, "max_nodes": 100_000}
-    return Talk(maker=player_maker("mcts", own), board_size=7, **values)
+    return Talk(maker=player_maker("mcts", own), board_size=7)
+
+
+def infos_of(answer: str) -> list[str]:
+    return [line for line in answer.split("\n") if line.startswith("info ")]
 
 
 def test_an_analysed_move_is_the_one_that_is_made_without_analysis() -> None:
     plain, analysed = searching(3000), searching(3000)
     for color in "bwbw":
         made = plain.ok(f"genmove {color}")
-        lines = analysed.ok(f"kata-genmove_analyze {color} 1").split("\n")
-        assert lines[-1] == f"play {made}"
-        infos = [line for line in lines if line.startswith("info ")]
-        counts = [sum(map(int, re.findall(r"move \w+ visits (\d+)", line))) for line in infos]
+        answer = analysed.ok(f"kata-genmove_analyze {color} 1")
+        assert answer.endswith(f"\nplay {made}")
+        visits = [re.findall(r"move \w+ visits (\d+)", line) for line in infos_of(answer)]
+        counts = [sum(map(int, each)) for each in visits]
         assert counts == sorted(counts)
         assert counts[-1] >= 3000
-
-
-def test_an_analysed_move_shows_what_is_found_meanwhile() -> None:
-    lines = searching(25_000).ok("lz-genmove_analyze b 1").split("\n")
-    infos = [line for line in lines if line.startswith("info ")]
-    assert len(infos) > 2
-    assert re.fullmatch(r"play \w+", lines[-1])
+    assert len(infos_of(searching(25_000).ok("lz-genmove_analyze b 1"))) > 2, "found meanwhile"
 
 
 @pytest.mark.slow
@@ -631,15 +615,12 @@ def test_a_game_goes_to_a_file_and_comes_back(tmp_path: Path) -> None:
     assert other.session.table.moves == talk.session.table.moves[:2]
     assert list(tmp_path.iterdir()) == [file]
 
-
-def test_a_handicap_game_goes_to_a_file_and_comes_back(tmp_path: Path) -> None:
     talk = Talk(board_size=9, rules="chinese")
     talk.ok("fixed_handicap 3")
     talk.play("w:E5 C5")
-    (tmp_path / "a.sgf").write_text(talk.ok("printsgf"))
-    assert read_bytes((tmp_path / "a.sgf").read_bytes())[0].handicap == 3
-    other = Talk()
-    other.ok(f"loadsgf {tmp_path / 'a.sgf'}")
+    file.write_text(talk.ok("printsgf"))
+    assert read_bytes(file.read_bytes())[0].handicap == 3
+    other.ok(f"loadsgf {file}")
     assert other.ok("printsgf") == talk.ok("printsgf")
 
 

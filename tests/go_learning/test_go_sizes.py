@@ -19,7 +19,7 @@ from tests.go_learning.go_forest_slow import Judged, random_judge
 from tests.go_learning.go_networks_small import small_file
 from tests.go_learning.go_training_games import Interrupting, config_text
 from tests.go_learning.gtp_controllers import Talk
-from tests.go_learning.test_go_training import train
+from tests.go_learning.test_go_training import tensors_at, train
 
 import miai
 from miai.errors import ConfigError, MiaiError, ParameterError, WeightsError
@@ -210,10 +210,8 @@ def test_sizes_take_turns_by_the_seed(tmp_path: Path) -> None:
 def test_the_komi_of_a_split_is_that_of_its_games(tmp_path: Path) -> None:
     games = [replace(random_game(n, length=12), half_komi=n) for n in range(40)]
     shards = [Shard.of(games)]
-    train, test = (
-        GoDataset.of_shards(shards, split=split, fractions=(0.6, 0.2, 0.2))
-        for split in ("train", "test")
-    )
+    parts: Any = {"fractions": (0.6, 0.2, 0.2)}
+    train, test = (GoDataset.of_shards(shards, split=s, **parts) for s in ("train", "test"))
     everything = sorted([*train.komi(), *test.komi()])
     assert len(everything) < 40
     assert set(everything) < {n / 2 for n in range(40)}
@@ -243,12 +241,6 @@ def config_of(folder: Path) -> Path:
     games = go_sizes_small.write_sets(folder / "games", *SIZES)
     path.write_text(config_text("sizes", games=games), encoding="utf-8")
     return path
-
-
-def tensors_at(weights: Path) -> dict[str, bytes]:
-    names = ("weights.safetensors", "learner.safetensors")
-    files = [read_tensors(weights.parent / name)[0] for name in names]
-    return {f"{n}/{k}": t.tobytes() for n, f in enumerate(files) for k, t in f.items()}
 
 
 @pytest.mark.slow
@@ -364,15 +356,13 @@ def test_sets_of_several_sizes_are_resumed_with_any_number_of_workers(tmp_path: 
     assert play_set(own_plan(), 36, judges(2, 3, 4), tmp_path / "parts") == 0
     for size in (2, 3, 4):
         whole, parts = (open_shards(tmp_path / n / f"{size}x{size}") for n in ("whole", "parts"))
-        assert [s.manifest and s.manifest.columns for s in whole] == [
-            s.manifest and s.manifest.columns for s in parts
-        ]
+        columns = [[s.manifest and s.manifest.columns for s in shards] for shards in (whole, parts)]
+        assert columns[0] == columns[1]
     with pytest.raises(DataError, match="seed differ"):
         play_set(own_plan(seed=6), 12, judges(2, 3, 4), tmp_path / "parts")
-    with pytest.raises(
-        DataError, match=r"2x2.000000: .* \(seed, size differ\); use another folder"
-    ):
-        play_set(own_plan(size=[6, 7], seed=6), 12, judges(6, 7), tmp_path / "parts")
+    other = own_plan(size=[6, 7], seed=6)
+    with pytest.raises(DataError, match=r"2x2.000000: .* \(seed, size differ\); use another fol"):
+        play_set(other, 12, judges(6, 7), tmp_path / "parts")
     assert not (tmp_path / "parts" / "6x6").exists()
     with pytest.raises(DataError, match="has sets of several sizes"):
         play_set(own_plan(size=4), 12, judges(4), tmp_path / "parts")
