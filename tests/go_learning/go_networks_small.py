@@ -80,15 +80,9 @@ def write_tower(
     """Write the weights of an untrained tower, by default of one block and eight channels."""
     values = {"height": 1, "width": 8, **parameters}
     planes = load_encoder(encoder, size, encoder_parameters or {}).planes
-    header = WeightsHeader(
-        network="tower",
-        network_parameters=values,
-        encoder=encoder,
-        encoder_parameters=encoder_parameters or {},
-        size=size,
-        planes=planes,
-        komi=komi,
-    )
+    seen: dict[str, Any] = {"encoder": encoder, "encoder_parameters": encoder_parameters or {}}
+    seen |= {"size": size, "planes": planes, "komi": komi}
+    header = WeightsHeader(network="tower", network_parameters=values, **seen)
     save_weights(path, build_network("tower", NetworkShape(size, planes), values, seed=3), header)
     return path
 

@@ -81,9 +81,8 @@ def test_results_that_tell_no_factor_are_refused(values: list[float], results: l
 def test_the_command_scales_log_odds_and_nothing_else(tmp_path: Path, games: Path) -> None:
     source = timid_file(tmp_path / "net.safetensors", "tower", games)
     target = tmp_path / "calibrated.safetensors"
-    figures = json.loads(
-        run("calibrate", source, games, "--out", target, "--split", "all", "--json")
-    )
+    words = ("--out", target, "--split", "all", "--json")
+    figures = json.loads(run("calibrate", source, games, *words))
     before, after = load_weights(source), load_weights(target)
     planes = torch.from_numpy(random_planes(64, seed=2)).float()
     with torch.no_grad():
@@ -95,8 +94,8 @@ def test_the_command_scales_log_odds_and_nothing_else(tmp_path: Path, games: Pat
     assert figures["cross_entropy"]["after"] < figures["cross_entropy"]["before"]
     commands = [record.command for record in after.header.history]
     assert commands == ["miai go train sl", "miai go calibrate --split all"]
-    again = run("calibrate", target, games, "--out", target, "--split", "all", "--json")
-    assert json.loads(again)["factor"] == pytest.approx(1, abs=1e-3)
+    again = json.loads(run("calibrate", target, games, *words))
+    assert again["factor"] == pytest.approx(1, abs=1e-3)
 
 
 @pytest.mark.slow
@@ -143,16 +142,15 @@ def test_the_last_layer_is_scaled() -> None:
     torch.testing.assert_close(network.value.bias, 1.5 * bias)
 
 
-@pytest.mark.parametrize(
-    "network",
-    [
-        OnPlanes(lambda logits: logits.clamp(-0.9, 0.9)),
-        OnPlanes(lambda logits: torch.tanh(logits) ** 3),
-        OnPlanes(torch.tanh, bias=60.0),
-        nn.Flatten(),
-    ],
-    ids=["clamped", "cubed", "sure of all", "no head"],
-)
+OTHERS = {
+    "clamped": OnPlanes(lambda logits: logits.clamp(-0.9, 0.9)),
+    "cubed": OnPlanes(lambda logits: torch.tanh(logits) ** 3),
+    "sure of all": OnPlanes(torch.tanh, bias=60.0),
+    "no head": nn.Flatten(),
+}
+
+
+@pytest.mark.parametrize("network", OTHERS.values(), ids=OTHERS)
 def test_values_that_are_no_tanh_of_a_layer_are_left_alone(network: nn.Module) -> None:
     before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
     with pytest.raises(WeightsError, match=r"net: its values cannot be scaled: they are not"):

@@ -25,18 +25,14 @@ def test_a_lead_that_nothing_can_make_up_ends_the_search() -> None:
     visits[:] = [550, 50, 0]
     assert clock()
 
-
-def test_earlier_visits_do_not_count_towards_the_rate() -> None:
-    visits = np.array([1000, 500], np.int32)
+    visits = np.array([1000, 500], np.int32)  # earlier ones do not count towards the rate
     clock = SearchClock(10.0, started=perf_counter() - 5, visits=lambda: visits)
     visits[0] += 100  # 20 a second, so 100 more
     assert clock()
     visits[1] += 450  # 110 a second, 550 more, and the second is 150 behind
     assert not clock()
 
-
-def test_time_alone_counts_without_visits() -> None:
-    assert SearchClock(1.0, started=perf_counter() - 2)()
+    assert SearchClock(1.0, started=perf_counter() - 2)()  # without visits
     assert not SearchClock(100.0, started=perf_counter())()
 
 
@@ -100,24 +96,19 @@ def clocks(monkeypatch: pytest.MonkeyPatch) -> list[SearchClock]:
 
 
 @pytest.mark.parametrize(
-    ("size", "plies", "reading", "seconds", "longest"),
+    ("size", "plies", "reading", "times"),
     [
-        (9, 0, clock_of("per-move", 0.4), 0.36, 0.36),
-        (9, 0, clock_of("absolute", 81.0), 4.0, 10.0),  # 81 / 4 moves if a third is saved
-        (9, 10, clock_of("absolute", 61.0), 4.0, 10.0),  # (81 / 4 - plies / 2) moves
-        (9, 40, clock_of("absolute", 81.0), 8.0, 20.0),  # 81 / 8 at least
-        (9, 40, clock_of("fischer", 81.0, increment=1.0), 8.9, 20.9),
-        (5, 0, clock_of("absolute", 32.0), 4.0, 10.0),  # on small boards at least 8
-        (13, 0, clock_of("absolute", 169.0), 4.0, 10.0),
+        (9, 0, clock_of("per-move", 0.4), (0.36, 0.36)),
+        (9, 0, clock_of("absolute", 81.0), (4.0, 10.0)),  # 81 / 4 moves if a third is saved
+        (9, 10, clock_of("absolute", 61.0), (4.0, 10.0)),  # (81 / 4 - plies / 2) moves
+        (9, 40, clock_of("absolute", 81.0), (8.0, 20.0)),  # 81 / 8 at least
+        (9, 40, clock_of("fischer", 81.0, increment=1.0), (8.9, 20.9)),
+        (5, 0, clock_of("absolute", 32.0), (4.0, 10.0)),  # on small boards at least 8
+        (13, 0, clock_of("absolute", 169.0), (4.0, 10.0)),
     ],
 )
 def test_main_time_is_spread_over_the_moves_that_are_left(
-    size: int,
-    plies: int,
-    reading: ClockReading,
-    seconds: float,
-    longest: float,
-    clocks: list[SearchClock],
+    size: int, plies: int, reading: ClockReading, times: Any, clocks: list[SearchClock]
 ) -> None:
     game = GoGame(GoParameters(board_size=size, komi=7.5))
     state = game.new_initial_state()
@@ -125,8 +116,7 @@ def test_main_time_is_spread_over_the_moves_that_are_left(
         state.apply_action(action)
     search = GoMcts(game, GoMctsParameters(simulations=0, seconds=100.0))
     search.search_on_clock(state, reading)
-    assert clocks[0]._seconds == pytest.approx(seconds)
-    assert clocks[0]._longest == pytest.approx(longest)
+    assert (clocks[0]._seconds, clocks[0]._longest) == pytest.approx(times)
 
 
 @pytest.mark.parametrize("own", [None, 0.3, 60.0])

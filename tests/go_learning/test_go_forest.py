@@ -33,6 +33,10 @@ from miai_go.search.forest import Forest, ForestRoot, TreeSettings
 SIMPLE = {"ko": "simple", "suicide": False}
 
 
+def empty_board(size: int = 5) -> GoState:
+    return go(board_size=size, **SIMPLE, komi=0.5).new_initial_state()
+
+
 def planted(
     state: GoState, settings: TreeSettings, *, leaves: int = 1, max_nodes: int = 40_000
 ) -> Forest:
@@ -111,9 +115,8 @@ def test_the_tree_is_that_of_the_definitions(name: str) -> None:
             found = nodes_of(forest)
             differences = same_nodes(found, slow_nodes(slow))
             assert not differences, (name, parameters, seed, differences)
-            assert forest.tree(0).improved_policy() == pytest.approx(
-                slow.improved_policy(), abs=1e-6
-            )
+            improved = forest.tree(0).improved_policy()
+            assert improved == pytest.approx(slow.improved_policy(), abs=1e-6)
             statuses |= {seen.status for seen in found.values()}
             deepest = max(deepest, max(len(way) for way, seen in found.items() if seen.visits))
     proofs = set() if settings.score_weight else {"won", "lost"}
@@ -171,7 +174,7 @@ def test_forced_visits_are_pruned_one_by_one_where_they_did_not_pay() -> None:
 )
 def test_the_budget_is_halved_among_the_best(moves: int, budget: int, visits: list[int]) -> None:
     """With values that are all alike the order is that of logit and noise, from first to last."""
-    state = go(board_size=5, **SIMPLE, komi=0.5).new_initial_state()
+    state = empty_board()
     rng = np.random.default_rng(moves)
     logits = rng.normal(0, 1, 26).astype(np.float32)
     logits[25] = -60  # so that no game ends
@@ -194,10 +197,7 @@ def test_the_budget_is_halved_among_the_best(moves: int, budget: int, visits: li
 
 def test_finished_games_are_worth_their_result_and_settle_the_game() -> None:
     """White is about to pass and lose, or to win: by area every point is Black's."""
-    board = """
-        .X.
-        XXX
-        .X."""
+    board = ".X. XXX .X."
     nothing = Judged(output(3, {}))
     for to_move, komi, proven in ((1, 0.5, -1), (0, 0.5, 1), (1, 9.5, 1), (0, 9.5, -1)):
         forest = Forest(3, 1, max_nodes=5000)
@@ -243,9 +243,8 @@ def test_many_games_at_once_are_the_same_games_one_by_one(name: str) -> None:
     for number in (3, 0, 4, 1, 2):
         found = alone.search(np.array([number], np.int32), budgets[number], Judged(judge))
         assert found.tolist() == [done[number]]
-    assert done.tolist() == [
-        b if alone.tree(g).proven == 0 else done[g] for g, b in enumerate(budgets)
-    ]
+    proven = [alone.tree(number).proven != 0 for number in range(5)]
+    assert done.tolist() == np.where(proven, done, budgets).tolist()
     for number in range(5):
         assert nodes_of(together, number) == nodes_of(alone, number)
         assert together.tree(number).best() == alone.tree(number).best()
@@ -290,8 +289,7 @@ def test_only_the_branch_is_retained(rules: str) -> None:
 @pytest.mark.parametrize("settings", [TreeSettings(), TreeSettings(rollouts=1, mix=0.5)])
 def test_a_full_tree_ends_the_search_and_grows_on_after_a_move(settings: TreeSettings) -> None:
     """A leaf without room for children is valued once a move, and not counted again."""
-    state = go(board_size=5, **SIMPLE, komi=0.5).new_initial_state()
-    forest = planted(state, settings, max_nodes=120, leaves=2)
+    forest = planted(empty_board(), settings, max_nodes=120, leaves=2)
     valuer = Judged(random_judge(5, seed=3))
     for moves in range(8):
         done = int(forest.search(ONE, 400, valuer)[0])
@@ -327,8 +325,7 @@ def test_dropping_the_tree_keeps_the_game() -> None:
 
 def test_moves_outside_the_mask_are_not_searched() -> None:
     for settings in (TreeSettings(), TreeSettings(gumbel=8)):
-        state = go(board_size=5, **SIMPLE, komi=0.5).new_initial_state()
-        forest = planted(state, settings, leaves=4)
+        forest = planted(empty_board(), settings, leaves=4)
         valuer = Judged(random_judge(5, seed=1))
         forest.value_roots(ONE, valuer)
         mask = np.zeros(26, np.bool_)
@@ -347,8 +344,7 @@ def test_moves_outside_the_mask_are_not_searched() -> None:
 
 
 def test_noise_is_mixed_into_the_priors_of_the_moves_allowed() -> None:
-    state = go(board_size=3, **SIMPLE, komi=0.5).new_initial_state()
-    forest = planted(state, TreeSettings())
+    forest = planted(empty_board(3), TreeSettings())
     valuer = Judged(random_judge(3, seed=1))
     forest.value_roots(ONE, valuer)
     before = forest.tree(0).priors()
@@ -372,10 +368,9 @@ def test_noise_is_mixed_into_the_priors_of_the_moves_allowed() -> None:
 
 
 def test_budgets_are_kept_by_each_tree_and_stop_ends_all_of_them() -> None:
-    game = go(board_size=5, **SIMPLE, komi=0.5)
     forest = Forest(5, 3, max_nodes=20_000, leaves=4)
     for number in range(3):
-        forest.set_root(number, root_of(game.new_initial_state()))
+        forest.set_root(number, root_of(empty_board()))
     games = np.array([2, 0], np.int32)
     valuer = Judged(random_judge(5, seed=1))
     assert forest.search(games, [7, 30], valuer).tolist() == [7, 30]

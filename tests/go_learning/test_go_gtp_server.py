@@ -235,7 +235,7 @@ def test_every_command_is_listed_and_on_the_page() -> None:
 @pytest.mark.parametrize("name", ["session", "analysis"])
 def test_a_session_is_answered_line_by_line(name: str) -> None:
     """The commands are the lines of the file that begin with ``>``."""
-    rules = {"board_size": 9, "komi": 7.5, "rules": "japanese"}
+    rules: Any = {"board_size": 9, "komi": 7.5, "rules": "japanese"}
     talk = Talk(**rules) if name == "session" else talk_of(Peeking)
     path = FOLDER / "gtp" / f"{name}.txt"
     commands = [line for line in path.read_text("utf-8").splitlines() if line.startswith("> ")]

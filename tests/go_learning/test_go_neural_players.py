@@ -6,12 +6,12 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 from time import perf_counter, process_time
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from tests.go.positions import go, position
+from tests.go.positions import go, play, position
 from tests.go_learning.go_forest_slow import ONE, Judged, random_judge, random_state, root_of
 from tests.go_learning.go_networks_small import write_tower
 
@@ -24,9 +24,10 @@ from miai.values import ValueUnit
 from miai_go.nets.encoder import positions_of
 from miai_go.nets.inference import Ensemble, load_oracle
 from miai_go.nets.network import WeightsHeader
+from miai_go.nets.oracle import Oracle
 from miai_go.rules.board import KoRule
 from miai_go.rules.chains import fills_eye
-from miai_go.rules.game import GoGame
+from miai_go.rules.game import GoGame, GoState
 from miai_go.search.forest import TreeSettings
 from miai_go.search.neural import AlphaZero, ForestSearch
 from miai_go.search.player_parameters import AlphaZeroParameters, TreeParameters
@@ -71,6 +72,11 @@ def search_of(name: str, game: GoGame, folder: Path, **more: Any) -> Search:
     return search
 
 
+def answers_of(oracle: Oracle, state: GoState) -> dict[str, Any]:
+    """Return a network's answers for a state, by name."""
+    return oracle.infer(oracle.encoder.encode(positions_of([state]))).arrays()
+
+
 # -- games ----------------------------------------------------------------------------------------
 
 
@@ -93,25 +99,20 @@ ROLLOUTS = {"leaf_value": {"kind": "mixed", "mix": 1.0}, "value": ""}
 
 
 @pytest.mark.parametrize(
-    ("rules", "black", "black_values", "white", "white_values"),
+    ("rules", "players"),
     [
-        ("japanese", "alphazero", {}, "alphago", {}),
-        ("tromp-taylor", "alphago", ROLLOUTS, "alphazero", GUMBEL),
-        ("chinese", "policy", {"temperature": 1.0}, "alphago", {"leaf_value": "mixed"}),
+        ("japanese", {"alphazero": {}, "alphago": {}}),
+        ("tromp-taylor", {"alphago": ROLLOUTS, "alphazero": GUMBEL}),
+        ("chinese", {"policy": {"temperature": 1.0}, "alphago": {"leaf_value": "mixed"}}),
     ],
 )
 def test_they_play_each_other_to_the_end(
-    rules: str,
-    black: str,
-    black_values: dict[str, Any],
-    white: str,
-    white_values: dict[str, Any],
-    folder: Path,
+    rules: str, players: dict[str, dict[str, Any]], folder: Path
 ) -> None:
     game = go(board_size=5, rules=rules)
     agents = [
-        miai.make_agent(black, game, seed=1, **player_values(black, folder, 5, **black_values)),
-        miai.make_agent(white, game, seed=2, **player_values(white, folder, 5, **white_values)),
+        miai.make_agent(name, game, seed=seed, **player_values(name, folder, 5, **values))
+        for seed, (name, values) in enumerate(players.items(), 1)
     ]
     record = miai.play(game, agents)
     assert record.loser is None, record.detail
@@ -155,37 +156,28 @@ def test_a_pass_is_answered_by_a_pass_if_it_wins(name: str, rules: str, folder: 
         assert (found.action == alone.game.pass_action) == wins
 
 
+def forest_search(game: GoGame, judged: Judged, **tree: Any) -> ForestSearch:
+    """Return a search in a tree that a judge values."""
+    trees: Any = {"settings": TreeSettings(), "parameters": TreeParameters(**tree)}
+    return ForestSearch(game, valuer=lambda: judged, **trees)
+
+
 def test_under_territory_rules_a_won_board_is_not_filled() -> None:
     """Every move costs a point of Black's, which a tree that counts by area cannot see."""
     state = position(SETTLED, to_move="black", rules="japanese", komi=-3.5)
     flat = Judged(random_judge(5, seed=3, spread=0.0))
-    search = ForestSearch(
-        state.game,
-        valuer=lambda: flat,
-        settings=TreeSettings(),
-        parameters=TreeParameters(simulations=200),
-    )
+    search = forest_search(state.game, flat, simulations=200)
     assert search.search(state).action == state.game.pass_action
 
 
 def test_dead_stones_are_the_games_business() -> None:
     """White's D5 is dead: counted as alive White is ahead, as the game counts it Black."""
-    picture = """
-        .X.O.
-        XXXXX
-        XXXXX
-        OOOOO
-        .O.O."""
+    picture = ".X.O. XXXXX XXXXX OOOOO .O.O."
     for to_move, passes in (("white", True), ("black", False)):
         state = position(picture, to_move=to_move, rules="chinese", komi=2.5)
         assert state.score_by_area().margin == -1.5
         state.apply_action(25)
-        search = ForestSearch(
-            state.game,
-            valuer=lambda: Judged(random_judge(5, seed=3)),
-            settings=TreeSettings(),
-            parameters=TreeParameters(simulations=100),
-        )
+        search = forest_search(state.game, Judged(random_judge(5, seed=3)), simulations=100)
         assert (search.search(state).action == 25) == passes
 
 
@@ -199,27 +191,21 @@ def test_a_policy_player_plays_what_its_network_says(folder: Path) -> None:
         state = random_state(game, moves, rng)
         if state.passes:
             continue
-        logits, values, *_ = oracle.infer(oracle.encoder.encode(positions_of([state])))
-        assert logits is not None
-        assert values is not None
-        stones = state.board.stones().ravel().tolist()
-        sensible = [
-            a
-            for a in state.legal_actions()
-            if a == 25 or not fills_eye(stones, a, state.to_move + 1)
-        ]
-        best = max(sensible, key=lambda a: logits[0, a])
-        found, powers = greedy.search(state), np.exp(logits[0].astype(float))
+        answers = answers_of(oracle, state)
+        logits = answers["policy"][0].astype(float)
+        stones, own = state.board.stones().ravel().tolist(), state.to_move + 1
+        legal = state.legal_actions()
+        sensible = [a for a in legal if a == 25 or not fills_eye(stones, a, own)]
+        best = max(sensible, key=logits.__getitem__)
+        found, powers = greedy.search(state), np.exp(logits)
         assert (found.action, found.pv, found.unit) == (best, (best,), ValueUnit.EXPECTED_UTILITY)
-        assert found.value == pytest.approx(float(values[0]), abs=1e-6)
+        assert found.value == pytest.approx(float(answers["value"][0]), abs=1e-6)
         priors: Any = found.statistics["priors"]
         assert priors[0] == [best, pytest.approx(powers[best] / powers[sensible].sum(), abs=1e-4)]
         assert len(priors) == 10
         assert priors == sorted(priors, key=lambda row: -row[1])
     state = game.new_initial_state()
-    answered = oracle.infer(oracle.encoder.encode(positions_of([state]))).policy
-    assert answered is not None
-    chances = np.exp(answered[0].astype(float))
+    chances = np.exp(answers_of(oracle, state)["policy"][0].astype(float))
     chances /= chances.sum()
     drawing = search_of("policy", game, folder, temperature=1.0)
     drawn = [drawing.search(state).action for _ in range(500)]
@@ -239,17 +225,13 @@ def test_leaves_of_alphago_are_mixed(mix: float, to_move: str, result: int, fold
     state = position(SETTLED, to_move=to_move, komi=0.5)
     files = player_values("alphago", folder, 5)
     search = search_of("alphago", state.game, folder, **given)
-    value = load_oracle(files["value"], precision="fp32")
-    own = value.infer(value.encoder.encode(positions_of([state]))).value
-    assert own is not None
+    own = answers_of(load_oracle(files["value"], precision="fp32"), state)["value"]
     forest = search._forest  # type: ignore[attr-defined]  # the tree is not shown otherwise
     forest.set_root(0, root_of(state))
     forest.value_roots(ONE, search._valuer)  # type: ignore[attr-defined]
     expected = (1 - mix) * float(own[0]) + mix * result
     assert forest.tree(0).value == pytest.approx(expected, abs=1e-5)
-    policy = load_oracle(files["policy"], precision="fp32")
-    logits = policy.infer(policy.encoder.encode(positions_of([state]))).policy
-    assert logits is not None
+    logits = answers_of(load_oracle(files["policy"], precision="fp32"), state)["policy"]
     allowed = forest.tree(0).allowed()
     powers = np.where(allowed, np.exp(logits[0].astype(float)), 0)
     assert forest.tree(0).priors() == pytest.approx(powers / powers.sum(), abs=1e-6)
@@ -270,16 +252,14 @@ def test_resigning(folder: Path) -> None:
                 state.apply_action(0)
                 state.apply_action(1)
             assert search.search(state).resign == wanted, (name, below)
-    agents = [
-        miai.make_agent("alphazero", game, **player_values("alphazero", folder, 5)),
-        miai.make_agent("alphazero", game, **player_values("alphazero", folder, 5, resign_below=1)),
-    ]
+    values = player_values("alphazero", folder, 5)
+    more = {**values, "resign_below": 1}
+    agents = [miai.make_agent("alphazero", game, **given) for given in (values, more)]
     record = miai.play(game, agents)
     assert record.loser == 1
     assert len(record.moves) == 3  # at its second turn
-    without = search_of(
-        "policy", game, folder, weights=str(write(folder, 5, heads="policy")), resign_below=1.0
-    )
+    alone = str(write(folder, 5, heads="policy"))
+    without = search_of("policy", game, folder, weights=alone, resign_below=1.0)
     found = without.search(game.new_initial_state())
     assert (found.value, found.unit, found.resign) == (0, ValueUnit.SCORE, False)
 
@@ -380,12 +360,8 @@ def test_a_search_finds_the_state_it_is_given() -> None:
     rng = np.random.default_rng(1)
 
     def searching() -> ForestSearch:
-        search = ForestSearch(
-            game,
-            valuer=lambda: Judged(random_judge(4, seed=3)),
-            settings=TreeSettings(),
-            parameters=TreeParameters(simulations=30, leaves=2),
-        )
+        judged = Judged(random_judge(4, seed=3))
+        search = forest_search(game, judged, simulations=30, leaves=2)
         search.new_game(5)
         return search
 
@@ -395,11 +371,8 @@ def test_a_search_finds_the_state_it_is_given() -> None:
         if state.passes:
             continue
         found, wanted = output.search(state), searching().search(state)
-        assert (found.action, found.visits, found.values) == (
-            wanted.action,
-            wanted.visits,
-            wanted.values,
-        )
+        assert (found.action, found.visits) == (wanted.action, wanted.visits)
+        assert found.values == wanted.values
         output.advance(int(rng.choice(state.legal_actions())))
 
 
@@ -435,11 +408,8 @@ def refusal(name: str, size: int, values: dict[str, Any]) -> str:
 
 def test_values_come_from_the_policy_where_it_has_them(folder: Path) -> None:
     both, other = str(write(folder, 5)), str(write(folder, 5, heads="value"))
-    cases: list[tuple[dict[str, Any], str]] = [
-        ({"policy": both}, both),
-        ({"policy": both, "value": other}, other),
-    ]
-    for given, value in cases:
+    cases: tuple[dict[str, Any], ...] = ({"policy": both}, {"policy": both, "value": other})
+    for given, value in zip(cases, (both, other), strict=True):
         agent = miai.make_agent("alphago", go(board_size=5), simulations=1, **given)
         agent.new_game(1, player=0)
         valuer = agent.search._valuer  # type: ignore[attr-defined]  # what it was built with
@@ -451,9 +421,8 @@ def test_values_come_from_the_policy_where_it_has_them(folder: Path) -> None:
 def test_a_search_says_that_its_tree_is_full(folder: Path) -> None:
     game, weights = go(board_size=5), str(write(folder, 5))
     for nodes, full in ((200, True), (20_000, None)):
-        agent = miai.make_agent(
-            "alphazero", game, simulations=100, weights=weights, max_nodes=nodes
-        )
+        given: dict[str, Any] = {"weights": weights, "max_nodes": nodes}
+        agent = miai.make_agent("alphazero", game, simulations=100, **given)
         agent.new_game(1, player=0)
         found = agent.search.search(game.new_initial_state())  # type: ignore[attr-defined]
         assert found.statistics.get("full") is full
@@ -464,9 +433,7 @@ def test_unavailable_weights_are_refused(folder: Path) -> None:
     five, policy = str(write(folder, 5)), str(write(folder, 5, heads="policy"))
     value = str(write(folder, 5, heads="value"))
     for name in ("policy", "alphazero"):
-        assert "no weights 'nowhere.safetensors'" in refusal(
-            name, 5, {"weights": "nowhere.safetensors"}
-        )
+        assert "no weights 'nowhere.pt'" in refusal(name, 5, {"weights": "nowhere.pt"})
         assert "no network for 2x2 is shipped" in refusal(name, 2, {})
         assert "weights for 5x5, not for 7x7" in refusal(name, 7, {"weights": five})
         assert "policy head" in refusal(name, 5, {"weights": value})
@@ -476,9 +443,7 @@ def test_unavailable_weights_are_refused(folder: Path) -> None:
         assert "no network for 2x2 is shipped" in refusal("alphago", 2, given)
     assert "value: " in refusal("alphago", 2, {"policy": moves})
     assert "value head" in refusal("alphago", 5, {"policy": five, "value": policy})
-    assert "not for 7x7" in refusal(
-        "alphago", 7, {"policy": five, "leaf_value": {"kind": "mixed", "mix": 1}}
-    )
+    assert "not for 7x7" in refusal("alphago", 7, {**ROLLOUTS, "policy": five})
     spoilt = folder / "spoilt.safetensors"
     spoilt.write_bytes(Path(five).read_bytes()[:-9])
     assert "spoilt" in refusal("alphazero", 5, {"weights": str(spoilt)})
@@ -494,9 +459,7 @@ def test_states_of_other_games_and_finished_games_are_refused(folder: Path) -> N
         for other in ({"komi": 3.5}, {"rules": "japanese"}):
             with pytest.raises(GameError, match="other rules or another komi"):
                 search.search(go(board_size=5, **other).new_initial_state())
-        over = go(board_size=5).new_initial_state()
-        over.apply_action(25)
-        over.apply_action(25)
+        over = play(go(board_size=5).new_initial_state(), "pass pass")
         with pytest.raises(GameError, match="over"):
             search.search(over)
 
@@ -529,10 +492,8 @@ def test_answers_are_remembered_over_a_game_and_forgotten_before_the_next(folder
     after.apply_action(after.string_to_action("B2"))
     states = [start, after, start]  # another tree each time
 
-    def shares(search: Search) -> list[float]:
-        return [
-            cast(float, search.search(state).statistics.get("recalled", -1.0)) for state in states
-        ]
+    def shares(search: Search) -> list[Any]:
+        return [search.search(state).statistics.get("recalled", -1.0) for state in states]
 
     search = search_of("alphazero", game, folder, simulations=60)
     first = shares(search)

@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.go.positions import go, play
+from tests.go.positions import go, play, position
 from tests.go_learning.go_networks_small import write_tower
+from tests.whole_texts import FOLDER
 
 import miai
 from miai.errors import AgentUnavailableError, MiaiError, WeightsError
 from miai.plugins.loader import PluginWarning
 from miai_go.nets.encoder import positions_of
 from miai_go.nets.inference import Ensemble, load_oracle
+from miai_go.nets.oracle import Oracle
 from miai_go.rules.dead_stones import RefereeError
 from miai_go.rules.game import GoState
 from miai_go.search.forest import NetworkValuer, shifted_values
@@ -43,29 +45,27 @@ def state_at(moves: str, **parameters: Any) -> GoState:
     return play(go(board_size=SIZE, **parameters).new_initial_state(), moves)
 
 
+def answers_of(oracle: Oracle, state: GoState) -> dict[str, Any]:
+    """Return a network's answers for a state, by name."""
+    return oracle.infer(oracle.encoder.encode(positions_of([state]))).arrays()
+
+
 @pytest.mark.slow
 def test_an_analysis_has_the_networks_owners_and_score(weights: Path) -> None:
     state = state_at("C3 D3", komi=7)
     oracle = load_oracle(weights, precision="fp32")
-    answers = oracle.infer(oracle.encoder.encode(positions_of([state])))
-    assert answers.ownership is not None
-    assert answers.score is not None
-    players: list[tuple[str, dict[str, Any]]] = [
-        ("alphazero", {"weights": str(weights)}),
-        ("alphago", {"policy": str(weights), "value": str(weights)}),
-    ]
-    for name, files in players:
-        agent = miai.make_agent(
-            name, state.game, simulations=8, network={"precision": "fp32"}, **files
-        )
+    answers = answers_of(oracle, state)
+    for name, files in (("alphazero", ("weights",)), ("alphago", ("policy", "value"))):
+        more: dict[str, Any] = dict.fromkeys(files, str(weights))
+        more |= {"simulations": 8, "network": {"precision": "fp32"}}
+        agent = miai.make_agent(name, state.game, **more)
         search = agent.search  # type: ignore[attr-defined]  # a search's agent
         found = search.analyse(state, seconds=0.05).statistics
-        assert found["ownership"] == pytest.approx(answers.ownership.reshape(-1), abs=1e-3), name
-        assert found["score"] == pytest.approx(float(answers.score[0]), abs=1e-2)
+        assert found["ownership"] == pytest.approx(answers["ownership"].reshape(-1), abs=1e-3), name
+        assert found["score"] == pytest.approx(float(answers["score"][0]), abs=1e-2)
         assert len(found["scores"]) >= 2
         for action, lead in found["scores"]:
-            after = oracle.infer(oracle.encoder.encode(positions_of([state.child(action)]))).score
-            assert after is not None
+            after = answers_of(oracle, state.child(action))["score"]
             assert lead == pytest.approx(-float(after[0]), abs=1e-2)  # for who moved
         agent.close()
 
@@ -75,12 +75,11 @@ def test_the_lead_counts_the_games_komi(weights: Path, komi: float, points: floa
     """`points` is what Black gains against the nearest komi of the training."""
     oracle = load_oracle(weights, precision="fp32")
     for moves, side in (("C3 D3", 1), ("C3", -1)):
-        positions = positions_of([state_at(moves, komi=komi)])
-        usual = oracle.infer(oracle.encoder.encode(positions)).score
-        _owners, lead = NetworkValuer(oracle, oracle).outlook(positions)
-        assert usual is not None
+        state = state_at(moves, komi=komi)
+        _owners, lead = NetworkValuer(oracle, oracle).outlook(positions_of([state]))
         assert lead is not None
-        assert lead - usual == pytest.approx(side * points, abs=1e-5)
+        gained = lead - answers_of(oracle, state)["score"]
+        assert gained == pytest.approx(side * points, abs=1e-5)
 
 
 def test_a_value_is_the_chance_of_a_score_above_zero() -> None:
@@ -111,10 +110,8 @@ def test_values_beyond_the_komi_of_the_training_are_shifted(tmp_path: Path, show
     oracle = load_oracle(path, precision="fp32")
     valuer = NetworkValuer(oracle, oracle)
     for komi, near, gain in ((6.5, 6.5, 0), (7, 7, 0), (20.5, 7.5, -13), (-2, 6.5, 8.5)):
-        seen = oracle.infer(oracle.encoder.encode(positions_of([state_at("C3 D3", komi=near)])))
-        assert seen.value is not None
-        assert seen.ownership is not None
-        expected = shifted_values(seen.value, seen.ownership, np.array([gain], np.float32))
+        seen = answers_of(oracle, state_at("C3 D3", komi=near))
+        expected = shifted_values(seen["value"], seen["ownership"], np.array([gain], np.float32))
         state = state_at("C3 D3", komi=komi)
         assert values_of(valuer, state) == pytest.approx(float(expected[0]), abs=1e-6)
         assert state.game.white_bonus == komi
@@ -125,10 +122,8 @@ def test_a_network_without_owners_sees_any_komi(tmp_path: Path) -> None:
     path = write(tmp_path / "weights.safetensors", komi=True, owners=False)
     oracle = load_oracle(path, precision="fp32")
     state = state_at("C3 D3", komi=20.5)
-    seen = oracle.infer(oracle.encoder.encode(positions_of([state])))
-    assert seen.value is not None
-    assert seen.score is not None
-    value, score = float(seen.value[0]), float(seen.score[0])
+    seen = answers_of(oracle, state)
+    value, score = float(seen["value"][0]), float(seen["score"][0])
     assert values_of(NetworkValuer(oracle, oracle), state) == pytest.approx(value)
     _owners, leads = NetworkValuer(oracle, oracle).outlook(positions_of([state]))
     assert leads == pytest.approx([score])
@@ -142,10 +137,8 @@ def test_the_policy_player_values_the_komi_of_the_game(tmp_path: Path) -> None:
     oracle = Ensemble(load_oracle(path, precision="fp32"))
     for komi in (7, 20.5, -2):
         state = state_at("C3 D3", komi=komi)
-        player = PolicyPlayer(
-            state.game,
-            PolicyParameters(weights=str(path), network=NetworkParameters(precision="fp32")),
-        )
+        network = NetworkParameters(precision="fp32")
+        player = PolicyPlayer(state.game, PolicyParameters(weights=str(path), network=network))
         player.new_game(1)
         expected = values_of(NetworkValuer(oracle, oracle), state)
         assert player.search(state).value == pytest.approx(expected)
@@ -169,16 +162,13 @@ def test_a_network_that_does_not_follow_komi_says_so(
 def test_the_score_is_a_share_of_the_value(weights: Path, komi: float, points: float) -> None:
     """`points` is what Black, who is to move, gains by the komi."""
     oracle, state = load_oracle(weights, precision="fp32"), state_at("C3 D3", komi=komi)
-    answers = oracle.infer(oracle.encoder.encode(positions_of([state])))
-    assert answers.score is not None
-    value = values_of(NetworkValuer(oracle, oracle), state)
-    expected = 0.8 * value + 0.2 * np.tanh((float(answers.score[0]) + points) / SIZE)
+    value, score = (
+        values_of(NetworkValuer(oracle, oracle), state),
+        answers_of(oracle, state)["score"],
+    )
+    expected = 0.8 * value + 0.2 * np.tanh((float(score[0]) + points) / SIZE)
     valuer = NetworkValuer(oracle, oracle, score_weight=0.2)
     assert values_of(valuer, state) == pytest.approx(expected)
-
-
-BLACK = [f"{column}{row}" for column in "BC" for row in range(1, 6)]
-WHITE = [*(f"D{row}" for row in range(1, 6)), "E2", "E4"]
 
 
 def after_a_pass() -> Any:
@@ -186,17 +176,8 @@ def after_a_pass() -> Any:
 
     If it takes a stone first it wins by 10.5.
     """
-    game = go(
-        board_size=SIZE,
-        komi=-5.5,
-        ko="simple",
-        black_stones=BLACK,
-        white_stones=[*WHITE, "A1"],
-        first_player="white",
-    )
-    state = game.new_initial_state()
-    state.apply_action(game.pass_action)
-    return state
+    state = position(".XXO. .XXOO .XXO. .XXOO OXXO.", to_move="white", komi=-5.5, ko="simple")
+    return play(state, "pass")
 
 
 def test_a_player_who_weighs_the_score_does_not_pass_yet(weights: Path) -> None:
@@ -204,9 +185,8 @@ def test_a_player_who_weighs_the_score_does_not_pass_yet(weights: Path) -> None:
     files: dict[str, Any] = {"weights": str(weights), "network": {"precision": "fp32"}}
     state = after_a_pass()
     for weight in (0.0, 0.3):
-        agent = miai.make_agent(
-            "alphazero", state.game, simulations=8, score_weight=weight, **files
-        )
+        more = {**files, "score_weight": weight}
+        agent = miai.make_agent("alphazero", state.game, simulations=8, **more)
         search = agent.search  # type: ignore[attr-defined]  # a search's agent
         search.new_game(1)
         assert (search.search(state).statistics == {}) == (weight == 0)
@@ -226,15 +206,9 @@ def test_weights_without_a_score_cannot_weigh_it(tmp_path: Path) -> None:
 
 
 def judged(path: Path | str, **parameters: Any) -> Any:
-    return miai.load_game(
-        "go",
-        board_size=SIZE,
-        rules="chinese",
-        dead_stones="referee",
-        referee="network",
-        referee_settings={"weights": str(path), "threshold": 0.5, "playouts": 0},
-        **parameters,
-    )
+    settings = {"weights": str(path), "threshold": 0.5, "playouts": 0}
+    referee = {"dead_stones": "referee", "referee": "network", "referee_settings": settings}
+    return go(board_size=SIZE, rules="chinese", **referee, **parameters)
 
 
 def test_a_network_finds_the_chains_that_it_gives_to_the_opponent(weights: Path) -> None:
@@ -242,13 +216,9 @@ def test_a_network_finds_the_chains_that_it_gives_to_the_opponent(weights: Path)
     state = game.new_initial_state()
     oracle = Ensemble(load_oracle(weights, precision="fp32"))
     found = []
-    for side, move in zip(
-        (-1, 1) * 5, ["B2", "D4", "B3", "D2", "E5", "A1", "C3", "D3", "E1", "A4"], strict=True
-    ):
-        state.apply_action(state.string_to_action(move))
-        answers = oracle.infer(oracle.encoder.encode(positions_of([state])))
-        assert answers.ownership is not None
-        black = side * answers.ownership[0].reshape(-1)
+    for ply, move in enumerate(["B2", "D4", "B3", "D2", "E5", "A1", "C3", "D3", "E1", "A4"]):
+        play(state, move)
+        black = (-1, 1)[ply % 2] * answers_of(oracle, state)["ownership"].reshape(-1)
         stones = state.board.stones().reshape(-1)
         expected: list[int] = []
         for chain in state.board.chains():
@@ -259,31 +229,14 @@ def test_a_network_finds_the_chains_that_it_gives_to_the_opponent(weights: Path)
     assert found
 
 
-GAMES = [
-    (
-        "E5 E7 G6 E3 C4 G3 C7 G7 H7 F6 G8 F7 G5 F5 F4 G4 E4 H8 F3 F2 J8 H9 H5 F8 G2 H2 H3 G1 H4 G2 "
-        "E2 E1 D2 J3 J4 J6 J2 H6 D1 C8 B8 D8 F1 C6 B6 E1 J1 D7 B7 C5 B5 B4 D6 B9 F1 C3 D5 E1 D3 C5 "
-        "F1 D4 H1 C4 C6 B2 C2 B1 A4 B3 A5 A3 C1 A8 A7 C9 A9 J7 A8 E6 A2 A1 A2 J9 J5 G9 E9 F9 E8 D9 "
-        "E9 E8 G2 G4 G3 C4 D4 B3 A3 B4 B2 C5 pass B1 pass pass",
-        "B1 B3 B4 C4 C5",
-    ),
-    (
-        "E5 E7 G6 E3 C4 G3 C7 G7 H7 F6 G5 F5 F4 G4 E4 H8 F3 F2 E2 G2 G8 F7 J8 H9 G9 H6 J9 H5 D8 C6 "
-        "B6 D7 B8 C5 B5 D3 D2 C3 C2 B3 D4 B2 B4 E1 E8 F8 F9 J6 A3 D1 A2 C1 D6 H8 H9 J7 E6 H8 E9 H7 "
-        "A4 B1 A1 pass D5 pass C9 pass A9 pass A7 pass A5 pass C5 pass G5 G6 D2 E2 H4 H3 J4 J3 G1 "
-        "J5 H1 H2 J1 J2 H4 J4 pass pass",
-        "D2 G1 H1 J1",
-    ),
-]
-"""Games of `alphago` with itself, and the stones that GNU Go 3.8, level 10, lists as dead."""
+LINES = (FOLDER / "go" / "dead-stones.txt").read_text("utf-8").splitlines()
+"""A game of `alphago` with itself, then the stones that GNU Go 3.8, level 10, lists as dead."""
 
 
-@pytest.mark.parametrize(("moves", "dead"), GAMES)
+@pytest.mark.parametrize(("moves", "dead"), zip(LINES[::2], LINES[1::2], strict=True))
 def test_a_network_and_playouts_find_dead_stones_left_on_the_board(moves: str, dead: str) -> None:
     game = go(board_size=9, komi=7, rules="chinese", dead_stones="referee", referee="network")
-    state = game.new_initial_state()
-    for move in moves.split():
-        state.apply_action(state.string_to_action(move))
+    state = play(game.new_initial_state(), moves)
     found = game.judge.dead_points(state)
     assert sorted(state.action_to_string(point) for point in found) == dead.split()
 

@@ -52,15 +52,8 @@ def replayed(game: StoredGame, *, ko: str = "positional") -> Board:
 
     The result is that of the game's state, no own eye is filled, and nothing follows two passes.
     """
-    rules = go(
-        board_size=game.size,
-        ko=ko,
-        suicide=False,
-        repetition="allowed",
-        dead_stones="none",
-        komi=game.half_komi / 2,
-        max_moves=2000,
-    )
+    ends: dict[str, Any] = {"repetition": "allowed", "dead_stones": "none", "max_moves": 2000}
+    rules = go(board_size=game.size, ko=ko, suicide=False, komi=game.half_komi / 2, **ends)
     state = rules.new_initial_state()
     for action in game.moves.tolist():
         assert not state.is_terminal()
@@ -117,17 +110,9 @@ def test_a_seed_makes_the_same_games_and_targets() -> None:
     lines: list[str] = []
     game = {"size": 5, "half_komi": 3, "max_moves": 24}
     for tree in trees:
-        rules = TreeGames(
-            **game,
-            tree=tree,
-            simulations=16,
-            fast_simulations=6,
-            full_share=0.5,
-            warm_moves=4,
-            resign_below=-0.3,
-            hold_out=0.5,
-            komi_spread=3,
-        )
+        table_rules: Any = {"simulations": 16, "fast_simulations": 6, "full_share": 0.5}
+        table_rules |= {"warm_moves": 4, "resign_below": -0.3, "hold_out": 0.5, "komi_spread": 3}
+        rules = TreeGames(**game, tree=tree, **table_rules)
         table = TreeSelfPlay(rules, games=5, at_once=2, seed=4)
         lines += [written(played) for played in table.play(judge)]
         lines.append(f"{table.tally} {table.positions} positions")
@@ -240,9 +225,8 @@ def test_policy_games_are_seeded_complete_and_legal() -> None:
     rules = PolicyGames(size=5, half_komi=5, max_moves=120)
     flat = Preferring(np.zeros(26, np.float32))
     zeros = np.zeros(40, np.int64)
-    games, again, other = (
-        rules.play([flat], zeros, zeros, rng=np.random.default_rng(seed)) for seed in (3, 3, 4)
-    )
+    rngs = map(np.random.default_rng, (3, 3, 4))
+    games, again, other = (rules.play([flat], zeros, zeros, rng=rng) for rng in rngs)
     assert len(games) == len(other) == 40
     assert moves_of(games) == moves_of(again) != moves_of(other)
     assert len({tuple(moves) for moves in moves_of(games)}) == 40
@@ -274,6 +258,13 @@ def rules_of(**more: Any) -> TreeGames:
     return TreeGames(**values | more)
 
 
+def targets_of(game: StoredGame) -> list[Any]:
+    """Return policies, weights and values of a game that a search played."""
+    targets = [game.policy, game.weight, game.root_value]
+    assert all(target is not None for target in targets)
+    return targets
+
+
 def self_played(rules: TreeGames, *, games: int, at_once: int, seed: int) -> list[StoredGame]:
     judged = Judged(random_judge(rules.size, seed=1))
     return list(TreeSelfPlay(rules, games=games, at_once=at_once, seed=seed).play(judged))
@@ -289,22 +280,19 @@ def test_as_many_games_as_asked_with_targets(tree: TreeSettings, games: int, at_
         replayed(game)
         assert ended(game, 40)
         count = len(game.moves)
-        assert game.policy is not None
-        assert game.weight is not None
-        assert game.root_value is not None
-        assert game.policy.shape == (count, 17)
-        assert game.policy.sum(axis=1, dtype=np.float64) == pytest.approx(np.ones(count), abs=5e-3)
-        assert game.policy.min() >= 0
-        assert set(game.weight.tolist()) <= {0.0, 1.0}
-        assert game.weight.shape == game.root_value.shape == (count,)
-        assert np.abs(game.root_value).max() <= 1
-        board, rng = Board(4), range(16)
+        policy, weight, values = targets_of(game)
+        assert policy.shape == (count, 17)
+        assert policy.sum(axis=1, dtype=np.float64) == pytest.approx(np.ones(count), abs=5e-3)
+        assert policy.min() >= 0
+        assert set(weight.tolist()) <= {0.0, 1.0}
+        assert weight.shape == values.shape == (count,)
+        assert np.abs(values).max() <= 1
+        board = Board(4)
         for ply, action in enumerate(game.moves.tolist()):
-            for point in rng:
-                if game.policy[ply, point] > 0:
-                    assert board.is_legal(ply % 2, point)
+            for point in range(16):
+                assert policy[ply, point] == 0 or board.is_legal(ply % 2, point)
             board.play(ply % 2, action)
-    weights = np.concatenate([game.weight for game in played if game.weight is not None])
+    weights = np.concatenate([targets_of(game)[1] for game in played])
     assert 0.2 < weights.mean() < 0.95
 
 
@@ -331,14 +319,12 @@ def test_the_weight_marks_the_full_searches() -> None:
         before = sum(judged.batches)
         games = play.step(judged)
         asked.append(sum(judged.batches) - before)
-    weight = games[0].weight
-    assert weight is not None
-    assert play.positions == len(asked) == len(weight)
-    for simulations, full in zip(asked, weight.tolist(), strict=True):
-        assert simulations <= (31 if full else 5)
-    assert max(n for n, full in zip(asked, weight.tolist(), strict=True) if full) > 20
+    full = targets_of(games[0])[1] > 0
+    assert play.positions == len(asked) == len(full)
+    assert (np.array(asked) <= np.where(full, 31, 5)).all()
+    assert max(np.array(asked)[full]) > 20
     all_full = self_played(rules_of(full_share=1.0), games=2, at_once=2, seed=1)
-    assert all(game.weight is not None and game.weight.all() for game in all_full)
+    assert all(targets_of(game)[1].all() for game in all_full)
 
 
 def gloomy(size: int, player: int) -> Judge:
@@ -362,8 +348,7 @@ def test_resigning_loses_and_leaves_the_area_unknown(loser: int) -> None:
         assert game.result == (WHITE_WON if loser == 0 else BLACK_WON)
         assert math.isnan(game.margin)
         assert game.ownership is None
-        assert game.policy is not None
-        assert game.policy.shape == (loser, 26)
+        assert targets_of(game)[0].shape == (loser, 26)
     assert (play.tally.held_out, play.tally.wrong) == (0, 0)
 
 
@@ -451,14 +436,11 @@ def test_moves_of_fast_searches_have_no_targets(tmp_path: Path) -> None:
     assert play_set(plan_of(), 7, judges(1), tmp_path) == 9, "whole shards"
     shares = []
     for index in range(9):
-        game = GoDataset(tmp_path).game(index)
-        assert game.policy is not None
-        assert game.weight is not None
-        assert game.root_value is not None
-        full = game.weight > 0
+        policy, weight, values = targets_of(GoDataset(tmp_path).game(index))
+        full = weight > 0
         shares.append(full.mean())
-        np.testing.assert_array_equal(game.policy.any(1), full)
-        np.testing.assert_array_equal(~np.isnan(game.root_value), full)
+        np.testing.assert_array_equal(policy.any(1), full)
+        np.testing.assert_array_equal(~np.isnan(values), full)
     assert 0.2 < np.mean(shares) < 0.6
 
 
@@ -488,10 +470,8 @@ def test_a_failing_worker_stops_the_others(tmp_path: Path) -> None:
     play_set(plan, 20, [{SIZE: counting}], tmp_path / "whole")
     whole = len(calls)
     calls.clear()
-    workers: list[dict[int, Judged]] = [
-        {SIZE: counting},
-        {SIZE: Failing(random_judge(SIZE, seed=1))},
-    ]
+    failing = Failing(random_judge(SIZE, seed=1))
+    workers: list[dict[int, Judged]] = [{SIZE: counting}, {SIZE: failing}]
     with pytest.raises(DataError, match="broken"):
         play_set(plan, 40, workers, tmp_path / "failed")
     assert not shard_folders(tmp_path / "failed")
@@ -521,12 +501,11 @@ def test_a_folder_of_other_things_is_not_made_a_set(tmp_path: Path) -> None:
     assert play_set(plan_of(size=[4, 5]), 3, judges(1, 4, 5), tmp_path) > 0
 
 
-@pytest.mark.parametrize(
-    "settings", [{"komi": 1e6}, {"komi_spread": 1e9}, {"simulations": 10**12}, {"size": 30}]
-)
-def test_numbers_beyond_reason_are_refused(settings: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match=next(iter(settings))):
-        plan_of(**settings)
+def test_numbers_beyond_reason_are_refused() -> None:
+    wrong = {"komi": 1e6, "komi_spread": 1e9, "simulations": 10**12, "size": 30}
+    for name, number in wrong.items():
+        with pytest.raises(ValueError, match=name):
+            plan_of(**{name: number})
 
 
 def test_the_command_plays_and_resumes(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ from miai_go import shipped
 from miai_go.commands import weights
 from miai_go.learning.training.config_sections import EncoderSection, NetworkSection
 from miai_go.learning.training.initial_network import make_network
-from miai_go.nets import inference
+from miai_go.nets import inference, onnx_export
 from miai_go.nets.encoder import positions_of
 from miai_go.nets.inference import export_beside, load_oracle, prefers_int8
 from miai_go.nets.network import WeightsHeader, load_weights, save_weights
@@ -183,15 +183,11 @@ def test_a_spoilt_layout_is_refused(path: Path, name: str) -> None:
         load_weights(path)
 
 
-@pytest.mark.parametrize("length", [1 << 63, 1 << 40, 1 << 24])
-def test_an_announced_header_is_not_read_beyond_the_file(path: Path, length: int) -> None:
-    path.write_bytes(struct.pack("<Q", length) + b"{}")
-    with pytest.raises(WeightsError, match="truncated"):
-        load_weights(path)
-
-
-def test_a_pickle_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "net.pt"
+def test_pickles_and_announced_headers_beyond_the_file_are_refused(path: Path) -> None:
+    for length in (1 << 63, 1 << 40, 1 << 24):
+        path.write_bytes(struct.pack("<Q", length) + b"{}")
+        with pytest.raises(WeightsError, match="truncated"):
+            load_weights(path)
     torch.save({"weights": torch.zeros(3)}, path)
     with pytest.raises(WeightsError, match="not a safetensors file"):
         load_weights(path)
@@ -229,13 +225,10 @@ def test_a_full_disk_leaves_the_file_before(path: Path) -> None:
     assert [p.name for p in path.parent.iterdir()] == [path.name]
 
 
-def test_a_missing_file_is_reported(tmp_path: Path) -> None:
+def test_missing_files_and_extras_are_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for read in (WeightsHeader.read, load_weights):
         with pytest.raises(MiaiError, match="cannot be read: No such file"):
-            read(tmp_path / "none.safetensors")
-
-
-def test_without_torch_the_extra_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+            read(path.with_name("none.safetensors"))
     monkeypatch.setitem(sys.modules, "torch", None)
     assert WeightsHeader.read(path).size == 5
     with pytest.raises(MissingExtraError, match=re.escape(install_line("miai-go[nn]"))):
@@ -323,19 +316,15 @@ def test_shipped_files_are_checked_as_a_whole(
 @pytest.mark.slow
 @pytest.mark.parametrize("precision", ["fp32", "int8"])
 def test_an_exported_network_answers_the_same(precision: str, tower: Path, tmp_path: Path) -> None:
-    from miai_go.nets.inference import load_oracle
-
     target = tmp_path / "new" / "net.onnx"
     words = ("export", tower, "--onnx", target, "--precision", precision, "--positions", "64")
     output = json.loads(run(*words, "--json"))
     assert output["positions"] == 64
     assert output["differences"].keys() == {"policy", "value", "ownership", "score"}
     planes = go_networks_small.random_planes(32, seed=5)
-    one = load_oracle(tower, precision="fp32").infer(planes)
-    other = load_oracle(target).infer(planes)
-    assert one.value is not None
-    assert other.value is not None
-    assert np.abs(one.value - other.value).max() < output["tolerance"]
+    one = load_oracle(tower, precision="fp32").infer(planes).arrays()
+    other = load_oracle(target).infer(planes).arrays()
+    assert np.abs(one["value"] - other["value"]).max() < output["tolerance"]
     assert [file.name for file in target.parent.iterdir()] == ["net.onnx"]
     assert "komi 5.5 to 7.5" in run("weights", "show", target)
 
@@ -344,12 +333,8 @@ def test_a_network_that_would_answer_otherwise_is_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What would be written is the shipped export: making one takes seconds."""
-    from miai_go.nets import onnx_export
-
-    shipped_export = shipped.FOLDER / "policy-7-13.int8.onnx"
-    monkeypatch.setattr(
-        onnx_export, "export_onnx", lambda _weights, tower, **_: shutil.copy(shipped_export, tower)
-    )
+    export = shipped.FOLDER / "policy-7-13.int8.onnx"
+    monkeypatch.setattr(onnx_export, "export_onnx", lambda _, to, **__: shutil.copy(export, to))
     monkeypatch.setattr(weights, "TOLERANCES", {"fp32": 0.0, "int8": 1e-9})
     target = tmp_path / "net.onnx"
     target.write_bytes(b"before")
@@ -379,14 +364,8 @@ def test_mistakes_are_reported_in_one_line(tower: Path, tmp_path: Path) -> None:
 def test_a_missing_extra_is_reported_in_one_line(
     tower: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from importlib import util
-
-    from miai_go.nets import onnx_export
-
-    def find_spec(name: str, package: str | None = None) -> object:
-        return None if name == "onnxscript" else util.find_spec(name, package)
-
-    monkeypatch.setattr(onnx_export, "find_spec", find_spec)
+    found: Callable[[str], object] = lambda name: None if name == "onnxscript" else name  # noqa: E731
+    monkeypatch.setattr(onnx_export, "find_spec", found)
     with pytest.raises(MissingExtraError, match=r"onnxscript.*pip install .*\[nn,onnx\]'"):
         run("export", tower, "--onnx", tmp_path / "net.onnx")
     assert list(tmp_path.iterdir()) == []
@@ -410,14 +389,8 @@ def test_a_network_in_onnx_plays_and_is_measured_without_torch(tower: Path, tmp_
         f"go eval {tower} games",
         f"go export {tower} --onnx other.onnx",
     ]
-    done = subprocess.run(
-        [sys.executable, "-c", program, *commands],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=300,
-    )
+    words = [sys.executable, "-c", program, *commands]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.count("MissingExtraError") == 2, done
     lines = done.stdout.splitlines()
     assert lines[0].split()[1:3] == ["games", "played"]
@@ -447,18 +420,13 @@ def test_lists_and_help_need_no_heavy_library(tower: Path) -> None:
 # -- the weights that come with the distribution: what they are, and that they win ----------------
 
 
-SUMS = {
-    name: digest
-    for digest, name in (line.split() for line in (FOLDER / "SHA256SUMS").read_text().splitlines())
-}
 NETWORKS = [name for name in shipped_names() if not name.startswith("rollout")]
 
 
 def test_checksums_are_those_of_the_files() -> None:
     files = [*FOLDER.glob("*.safetensors"), *FOLDER.glob("*.onnx")]
-    assert set(SUMS) == {path.name for path in files}
-    for name, digest in SUMS.items():
-        assert hashlib.sha256((FOLDER / name).read_bytes()).hexdigest() == digest, name
+    lines = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}" for file in files]
+    assert sorted((FOLDER / "SHA256SUMS").read_text().splitlines()) == sorted(lines)
 
 
 def test_there_are_weights_for_every_player() -> None:
@@ -498,12 +466,11 @@ def test_exports_are_of_the_weights_beside_them(export: Path) -> None:
             state.apply_action(state.string_to_action(move))
         assert isinstance(state, GoState)
         planes = own.encoder.encode(positions_of([state]))
-        coarse, fine = exported.infer(planes), own.infer(planes)
-        assert coarse.policy is not None
-        assert fine.policy is not None
-        assert coarse.value == pytest.approx(fine.value, abs=0.08), (size, komi)
-        assert np.abs(_softmax(coarse.policy) - _softmax(fine.policy)).max() < 0.1
-        assert len(np.unique(coarse.policy)) == coarse.policy.size, "no two moves are rated equal"
+        coarse, fine = exported.infer(planes).arrays(), own.infer(planes).arrays()
+        assert coarse["value"] == pytest.approx(fine["value"], abs=0.08), (size, komi)
+        logits = coarse["policy"]
+        assert np.abs(_softmax(logits) - _softmax(fine["policy"])).max() < 0.1
+        assert len(np.unique(logits)) == logits.size, "no two moves are rated equal"
 
 
 @pytest.mark.parametrize(
