@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from tests.go_learning.go_forest_slow import Judged, SlowTree, random_judge
 from miai.errors import WeightsError
 from miai_go.errors import DataError
 from miai_go.learning.data.annotating import AnnotationPlan, annotate, final_owners
+from miai_go.learning.data.batches import Batch
 from miai_go.learning.data.dataset import GoDataset
 from miai_go.learning.data.shards import Shard, open_shards
 from miai_go.learning.data.stored_games import StoredGame
@@ -81,18 +83,22 @@ def test_positions_in_between_lie_between_and_lead_to_the_result(tmp_path: Path)
             assert black[ply] == pytest.approx(float(toward), abs=2e-3)
 
 
+def batch_of(game: StoredGame) -> Batch:
+    """Return the positions of a game, in order."""
+    (batch,) = GoDataset.of_games([game], encoder=ZeroEncoder(SIZE)).batches(64, shuffle=False)
+    return batch
+
+
 def test_the_value_is_part_of_the_target() -> None:
     game = replace(random_game(1, size=SIZE, search=True), result=1)
-    data = GoDataset.of_games([game], encoder=ZeroEncoder(SIZE))
-    (batch,) = data.batches(64, shuffle=False)
+    batch = batch_of(game)
     side = np.where(np.arange(40) % 2 == 0, 1.0, -1.0)
     root = np.asarray(game.root_value, np.float32)
     for share in (0.0, 0.25, 1.0):
         expected = share * root + (1 - share) * side
         assert lesson_of(batch, root_share=share).value == pytest.approx(expected, abs=1e-6)
-    plain = GoDataset.of_games([replace(game, root_value=None)], encoder=ZeroEncoder(SIZE))
-    (batch,) = plain.batches(64, shuffle=False)
-    assert lesson_of(batch, root_share=0.7).value == pytest.approx(side)
+    plain = batch_of(replace(game, root_value=None))
+    assert lesson_of(plain, root_share=0.7).value == pytest.approx(side)
 
 
 LATE = 1.4
@@ -125,8 +131,6 @@ def test_values_of_searches_are_sharpened_to_fit_the_results(factor: float) -> N
     errors = [((2 / (1 + odds**k) - 1 - results) ** 2).mean() for k in grid]
     assert found == pytest.approx(float(grid[int(np.argmin(errors))]), abs=0.06)
 
-
-def test_without_values_or_results_nothing_is_sharpened() -> None:
     game = random_game(1, size=SIZE, search=True)
     for lacking in (replace(game, root_value=None), replace(game, result=2)):
         assert root_sharpness(*GoDataset.of_games([lacking]).searched()).tolist() == [1.0] * 10
@@ -134,12 +138,11 @@ def test_without_values_or_results_nothing_is_sharpened() -> None:
 
 def test_the_sharpened_value_is_the_target() -> None:
     game = replace(random_game(1, size=SIZE, search=True), result=1)
-    (batch,) = GoDataset.of_games([game], encoder=ZeroEncoder(SIZE)).batches(64, shuffle=False)
     root = np.asarray(game.root_value, np.float64)
     factors = np.array([0.5, 2.5, 1.5])
     each = factors[np.minimum(np.arange(len(root)), 2)]
     expected = 2 / (1 + ((1 - root) / (1 + root)) ** each) - 1
-    found = lesson_of(batch, root_share=1.0, sharpness=factors).value
+    found = lesson_of(batch_of(game), root_share=1.0, sharpness=factors).value
     assert found == pytest.approx(expected, abs=2e-3)
 
 
@@ -169,19 +172,15 @@ def test_owners_agree_with_the_margin(picture: str, margin: float, black: int | 
     assert (None if owners is None else int((owners == 1).sum())) == black
     if picture == ALIVE and owners is not None:
         assert owners.reshape(SIZE, SIZE).tolist() == [[1, 1, 1, -1, -1]] * SIZE
-
-
-def test_owners_need_two_passes_and_a_margin() -> None:
-    assert final_owners(finished(ALIVE, margin=4.5, tail=(PASS,))) is None
-    assert final_owners(finished(ALIVE, margin=float("nan"))) is None
+    assert final_owners(finished(picture, margin=margin, tail=(PASS,))) is None
+    assert final_owners(finished(picture, margin=float("nan"))) is None
 
 
 def test_owners_are_those_of_the_last_position_whoever_began() -> None:
     """White begins, and both fill their columns; the captured stone is not there any more."""
     moves = [3, 2, 8, 7, 13, 12, 18, 17, 23, 22, 4, 1, PASS, 0, PASS, PASS]
-    game = StoredGame(
-        size=SIZE, moves=np.array(moves, np.int16), half_komi=1, result=1, margin=4.5, first=2
-    )
+    ending: Any = {"half_komi": 1, "result": 1, "margin": 4.5, "first": 2}
+    game = StoredGame(size=SIZE, moves=np.array(moves, np.int16), **ending)
     owners = final_owners(game)
     assert owners is not None
     assert owners.reshape(SIZE, SIZE).tolist() == [[1, 1, 1, -1, -1]] * SIZE
@@ -197,15 +196,6 @@ def test_games_without_a_searched_position_are_kept(tmp_path: Path) -> None:
     shards = open_shards(tmp_path)
     assert [len(shard.columns["moves"]) for shard in shards] == [0, 1, 12]
     assert shards[1].columns["root_value"].tolist() == [1.0], "White won, and is to move"
-
-
-def test_a_set_with_a_missing_shard_is_refused(tmp_path: Path) -> None:
-    data = GoDataset.of_games(games_of(4))
-    plan = plan_of(data, games_a_shard=1)
-    annotate(data, plan, [Judged(random_judge(SIZE, seed=1))], tmp_path)
-    shutil.rmtree(tmp_path / "000001")
-    with pytest.raises(DataError, match="a shard is missing"):
-        annotate(data, plan, [Judged(random_judge(SIZE, seed=1))], tmp_path)
 
 
 def test_an_interrupted_run_goes_on_with_the_same_annotations(tmp_path: Path) -> None:
@@ -230,6 +220,9 @@ def test_an_interrupted_run_goes_on_with_the_same_annotations(tmp_path: Path) ->
     other = plan.model_copy(update={"simulations": 21})
     with pytest.raises(DataError, match=r"simulations differ.*--out"):
         annotate(data, other, [Judged(judge)], tmp_path / "whole")
+    shutil.rmtree(tmp_path / "whole" / "000001")
+    with pytest.raises(DataError, match="a shard is missing"):
+        annotate(data, plan, two, tmp_path / "whole")
 
 
 def _same(a: Shard, b: Shard) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -39,11 +40,8 @@ def play_random(seed: int, plies: int) -> list[int]:
 
 
 def considered(game: SlowGame) -> list[int]:
-    return [
-        a
-        for a in range(game.size**2)
-        if game.legal(a) and not fills_eye(game.board.colors, a, game.color)
-    ]
+    colors, own = game.board.colors, game.color
+    return [a for a in range(game.size**2) if game.legal(a) and not fills_eye(colors, a, own)]
 
 
 def takes(game: SlowGame, action: int) -> bool:
@@ -108,16 +106,12 @@ def test_learning_finds_the_captures_and_measures_on_other_games(trained: Patter
         position = SlowGame(SIZE)
         shares = trained.probabilities(positions_of(SIZE, [game[:ply] for ply in range(50)]))
         for ply, action in enumerate(game):
-            if takes_any(position):
+            if any(takes(position, a) for a in considered(position)):
                 found += 1
                 hit += takes(position, int(shares[ply].argmax()))
             position.play(action)
     assert found > 40
     assert hit > 0.9 * found
-
-
-def takes_any(game: SlowGame) -> bool:
-    return any(takes(game, a) for a in considered(game))
 
 
 def test_measures_are_those_of_the_probabilities(trained: PatternPolicy) -> None:
@@ -135,14 +129,8 @@ def test_training_is_reproducible_and_noted() -> None:
     output: list[tuple[int, PatternReport]] = []
     policies = [PatternPolicy.untrained(SIZE) for _ in range(2)]
     for policy in policies:
-        train(
-            policy,
-            games,
-            size=SIZE,
-            epochs=2,
-            seed=3,
-            progress=lambda epoch, report: output.append((epoch, report)),
-        )
+        note: Any = lambda epoch, report: output.append((epoch, report))  # noqa: E731
+        train(policy, games, size=SIZE, epochs=2, seed=3, progress=note)
     np.testing.assert_array_equal(policies[0].weights, policies[1].weights)
     assert [epoch for epoch, _ in output] == [0, 1, 0, 1]
     assert output[1][1].cross_entropy < output[0][1].cross_entropy
@@ -225,27 +213,20 @@ def leaves() -> Positions:
 
 
 def results(
-    rollouts: Rollouts, positions: Positions, *, seed: int, count: int = COUNT
+    rollouts: Rollouts, positions: Positions, *, count: int = COUNT, limit: int = 75, **more: Any
 ) -> list[float]:
-    found = rollouts.results(
-        positions,
-        np.zeros(len(positions), np.int32),
-        counts=np.array([count]),
-        limits=np.array([75]),
-        komi=np.array([KOMI]),
-        rng=np.array([seed], np.uint64),
-    )
-    return [float(value) for value in found]
+    given = {"counts": count, "limits": limit, "komi": KOMI, **more}
+    arrays = {name: np.array([number]) for name, number in given.items()}
+    rng, games = np.array([3], np.uint64), np.zeros(len(positions), np.int32)
+    return [float(value) for value in rollouts.results(positions, games, rng=rng, **arrays)]
 
 
 def test_light_rollouts_agree_with_playouts() -> None:
     positions = leaves()
-    found = results(Rollouts(SIZE), positions, seed=3)
+    found = results(Rollouts(SIZE), positions)
     for row, passes in enumerate((0, 0, 1)):
-        mover = int(positions.colors()[row]) - 1
-        expected = Playouts(SIZE, 77).run(
-            positions.board(row), mover, COUNT, komi=KOMI, passes=passes
-        )
+        board, mover = positions.board(row), int(positions.colors()[row]) - 1
+        expected = Playouts(SIZE, 77).run(board, mover, COUNT, komi=KOMI, passes=passes)
         # Two means of 4000 results within -1 to 1 differ by less than 0.1 but once in 10**5.
         assert found[row] == pytest.approx(expected.value(mover), abs=0.1), row
 
@@ -253,31 +234,17 @@ def test_light_rollouts_agree_with_playouts() -> None:
 def test_the_score_is_a_share_of_a_rollouts_worth() -> None:
     """Rollouts of no move end at once, so that their worth is that of the board."""
     positions = leaves()
-    found = Rollouts(SIZE).results(
-        positions,
-        np.zeros(len(positions), np.int32),
-        counts=np.array([2]),
-        limits=np.array([0]),
-        komi=np.array([KOMI]),
-        rng=np.array([3], np.uint64),
-        shares=np.array([0.4]),
-    )
+    found = results(Rollouts(SIZE), positions, count=2, limit=0, shares=0.4)
     for row in range(len(positions)):
         margin = positions.board(row).area_score() - KOMI
         black = 0.6 * np.sign(margin) + 0.4 * np.tanh(margin / SIZE)
         assert found[row] == pytest.approx(black if positions.colors()[row] == 1 else -black)
 
 
-def played_by(
-    policy: PatternPolicy, positions: Positions, row: int, count: int
-) -> NDArray[np.float64]:
+def played_by(policy: PatternPolicy, positions: Positions, row: int, count: int) -> Any:
     """Return Black's results of games in which NumPy draws the moves."""
-    rng = np.random.default_rng(99)
-    games = Positions(
-        SIZE,
-        np.repeat(positions.words[row : row + 1], count, 0),
-        np.repeat(positions.trails[row : row + 1], count, 0),
-    )
+    rng, one = np.random.default_rng(99), positions[row : row + 1]
+    games = Positions(SIZE, np.repeat(one.words, count, 0), np.repeat(one.trails, count, 0))
     passes = np.zeros(count, int)
     for _ in range(75):
         shares = policy.probabilities(games).astype(float)
@@ -292,11 +259,8 @@ def played_by(
 
 @pytest.mark.slow
 def test_pattern_rollouts_agree_with_games_drawn_by_the_probabilities() -> None:
-    policy = PatternPolicy.untrained(SIZE)
-    rng = np.random.default_rng(5)
-    policy.weights[:] = rng.normal(0, 0.3, len(policy.weights))
-    positions = leaves()[:2]
-    means = results(Rollouts(SIZE, policy), positions, seed=3)
+    policy, positions = some_policy(), leaves()[:2]
+    means = results(Rollouts(SIZE, policy), positions)
     for row in range(2):
         black = float(played_by(policy, positions, row, 250).mean())
         mover = int(positions.colors()[row])
@@ -306,8 +270,7 @@ def test_pattern_rollouts_agree_with_games_drawn_by_the_probabilities() -> None:
 @pytest.mark.parametrize("policy", [None, PatternPolicy.untrained(SIZE)])
 def test_seeds_and_counts_are_respected(policy: PatternPolicy | None) -> None:
     rollouts, positions = Rollouts(SIZE, policy), leaves()
-    assert results(rollouts, positions, seed=1, count=9) == results(
-        rollouts, positions, seed=1, count=9
-    )
-    assert results(rollouts, positions, seed=1, count=0) == [0.0, 0.0, 0.0]
-    assert {abs(value) for value in results(rollouts, positions, seed=1, count=1)} == {1.0}
+    first, again = (results(rollouts, positions, count=9) for _ in range(2))
+    assert first == again
+    assert results(rollouts, positions, count=0) == [0.0, 0.0, 0.0]
+    assert {abs(value) for value in results(rollouts, positions, count=1)} == {1.0}

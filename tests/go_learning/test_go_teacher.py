@@ -143,9 +143,8 @@ def test_a_teacher_with_another_encoder_is_refused(tmp_path: Path) -> None:
 def games_of_both_kinds(encoder: Encoder) -> GoDataset:
     """Return games with policies, values and owners after games with nothing but moves."""
     searched, recorded = rollout_games()[:20], rollout_games()[20:40]
-    plain = [
-        replace(g, policy=None, weight=None, root_value=None, ownership=None) for g in recorded
-    ]
+    nothing: Any = dict.fromkeys(("policy", "weight", "root_value", "ownership"))
+    plain = [replace(game, **nothing) for game in recorded]
     rare_komi = [replace(game, half_komi=number) for number, game in enumerate(searched)]
     return GoDataset.of_shards([Shard.of(plain), Shard.of(rare_komi)], encoder=encoder)
 
@@ -211,9 +210,8 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_visits_values_results_and_owners_are_those_of_the_records(played: Path) -> None:
-    records = [
-        read_record(path.read_text()) for path in sorted((played / "run" / "records").glob("*l"))
-    ]
+    paths = sorted((played / "run" / "records").glob("*.jsonl"))
+    records = [read_record(path.read_text()) for path in paths]
     games = [shard.game(i) for shard in open_shards(played / "set") for i in range(shard.games)]
     assert len(games) == len(records) == 6
     targets = 0
@@ -280,16 +278,8 @@ def headed(**values: Any) -> Callable[[list[Any]], None]:
     return lambda lines: lines[0].update(values)
 
 
-def small(lines: list[Any]) -> None:
-    lines[0]["game_parameters"]["board_size"] = 5
-
-
 def cut(lines: list[Any]) -> None:
     del lines[-7:-1]
-
-
-def lost(lines: list[Any]) -> None:
-    lines[-1]["returns"].reverse()
 
 
 def occupied(lines: list[Any]) -> None:
@@ -311,11 +301,11 @@ def suicide(lines: list[Any]) -> None:
     [
         (headed(game="chess"), "a record of chess, not of go"),
         (headed(game_version=9), "recorded from go version 9, "),
-        (small, "ply [0-9]+: "),
+        (lambda lines: lines[0]["game_parameters"].update(board_size=5), "ply [0-9]+: "),
         (moved(action=10**6), "ply 3: "),
         (moved(actor=-1), "ply 3: player -1 acted"),
         (cut, "ended by 'terminal', but the position is not terminal"),
-        (lost, "the record gives returns "),
+        (lambda lines: lines[-1]["returns"].reverse(), "the record gives returns "),
         (suicide, r"move 6, A2, is suicide, .* suicide = false"),
         (visited("many"), "visits of ply 4: "),
         (visited([[3, 10**400]]), "visits of ply 4: "),
@@ -349,6 +339,5 @@ def test_without_searches_a_record_has_no_policy_targets(played: Path) -> None:
 
     game = read_record_game(changed(played, plain), "x.jsonl").stored(komi=7)
     from_sgf = replace(game, weight=None)
-    assert GoDataset.of_games([game, from_sgf]).targets().tolist() == (
-        [False] * len(game.moves) + [True] * len(game.moves)
-    )
+    targets = GoDataset.of_games([game, from_sgf]).targets()
+    assert targets.tolist() == np.repeat([False, True], len(game.moves)).tolist()

@@ -27,7 +27,7 @@ from miai_rbc.reconchess.histories import ReconchessRecords
 from miai_rbc.rules.board_set import BoardSet
 from miai_rbc.rules.observations import Event, Moved, OpponentMoved, Sensed, move_of_name
 
-SHOWN = ("--show", "observation")
+Captured = pytest.CaptureFixture[str]
 NAMESPACES = {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
 SVG = "{http://www.w3.org/2000/svg}"
 LIMIT = 20_000
@@ -186,6 +186,9 @@ def test_it_says_whose_it_is_and_how_many_boards() -> None:
     assert left < right
     assert bottom > top
     assert (black.corners[chess.H8], black.corners[chess.A1]) == ((left, bottom), (right, top))
+    empty = Picture(draw_belief(BoardSet(boards.rows[:0]), 0))
+    assert "0 boards" in empty.words()
+    assert not empty.squares()
 
 
 def test_a_belief_that_is_a_sample_says_so() -> None:
@@ -199,12 +202,6 @@ def test_a_belief_that_is_a_sample_says_so() -> None:
     assert "boards, a sample; others are stashed\n" in Picture(draw_belief(belief)).words()
 
 
-def test_no_boards_are_drawn_as_an_empty_board() -> None:
-    picture = Picture(draw_belief(BoardSet(np.zeros((0, 8), np.uint64)), 0))
-    assert "0 boards" in picture.words()
-    assert not picture.squares()
-
-
 @pytest.mark.parametrize("player", [0, 1])
 @pytest.mark.parametrize("middle", [*range(0, 64, 7), 7, 56])
 def test_the_window_is_framed(middle: int, player: int) -> None:
@@ -216,12 +213,8 @@ def test_the_window_is_framed(middle: int, player: int) -> None:
         inside = x <= left < x + width and y <= top < y + height
         assert inside == (chess.square_distance(middle, square) <= 1)
     assert {width % 45, height % 45} == {0}
-
-
-def test_no_window_is_framed_where_none_was_sensed() -> None:
-    boards = BoardSet.of_fens([chess.STARTING_FEN])
     for sensed in (None, 64):
-        picture = Picture(draw_belief(boards, 0, sensed=sensed))
+        picture = Picture(draw_belief(boards, player, sensed=sensed))
         assert not picture.of_class("window")
         assert "sensed" not in picture.words()
 
@@ -296,18 +289,13 @@ def test_a_picture_scales_and_refers_to_nothing_outside_it() -> None:
 )
 def test_any_text_is_shown_as_text(heading: str, shown: str) -> None:
     boards = BoardSet.of_fens([chess.STARTING_FEN])
-    for svg in (
-        draw_belief(boards, 0, heading=heading),
-        draw_observation([], 0, own=chess.Board(), heading=heading),
-    ):
+    seen = draw_observation([], 0, own=chess.Board(), heading=heading)
+    for svg in (draw_belief(boards, 0, heading=heading), seen):
         root = ET.fromstring(svg.encode("ascii"))
         assert root.findtext(f"{SVG}title") == shown
         assert root.findtext(f"{SVG}text") == shown
-
-
-def test_a_long_text_ends_at_the_picture_s_edge() -> None:
-    svg = draw_belief(BoardSet.of_fens([chess.STARTING_FEN]), 0, heading="x" * 10_000)
-    assert len(max(Picture(svg).words().splitlines(), key=len)) < 80
+    long = Picture(draw_belief(boards, 0, heading=heading + "x" * 10_000))
+    assert max(map(len, long.words().splitlines())) < 80, "it ends at the picture's edge"
 
 
 # -- observations --------------------------------------------------------------------------------
@@ -323,11 +311,7 @@ def test_a_long_text_ends_at_the_picture_s_edge() -> None:
     ],
 )
 def test_moves_are_arrows(
-    asked: str | None,
-    made: str | None,
-    captured: int | None,
-    shown: list[tuple[str, bool]],
-    text: str,
+    asked: str | None, made: str | None, captured: int | None, shown: Any, text: str
 ) -> None:
     move = Moved(move_of_name(asked), move_of_name(made), captured)
     events: list[Event] = [OpponentMoved(None), Sensed(0, np.zeros(7, np.uint64)), move]
@@ -347,10 +331,8 @@ def test_what_was_not_told_is_not_drawn() -> None:
 
 
 def test_captures_are_marked_where_they_were() -> None:
-    events: list[Event] = [
-        OpponentMoved(chess.C6),
-        Moved(move_of_name("d7c6"), move_of_name("d7c6"), chess.C6),
-    ]
+    move = move_of_name("d7c6")
+    events: list[Event] = [OpponentMoved(chess.C6), Moved(move, move, chess.C6)]
     picture = Picture(draw_observation(events, 1, own=chess.Board()))
     (ring,) = picture.of_class("circle")
     assert picture.square_at(float(ring.attrib["cx"]), float(ring.attrib["cy"])) == chess.C6
@@ -382,31 +364,27 @@ def command(monkeypatch: pytest.MonkeyPatch, *words: object) -> object:
     return left.value.code
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("belief", ("--player", "white", "--turn", 3, "--truth")),
-        ("observation", ("--player", "black", "--turn", 1, "--phase", "after-move", *SHOWN)),
-    ],
-)
+COMMANDS = {
+    "belief": "--player white --turn 3 --truth",
+    "observation": "--player black --turn 1 --phase after-move --show observation",
+}
+
+
 def test_the_command_draws_what_was_read(
-    name: str,
-    words: tuple[object, ...],
-    history: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
     file = tmp_path / "picture.svg"
-    assert command(monkeypatch, "picture", history, *words, "--output", file) == 0
-    assert capsys.readouterr() == (f"written to {file}\n", "")
-    assert_expected(f"rbc/pictures/{name}.svg", file.read_text())
-    assert command(monkeypatch, "picture", history, *words) == 0
-    assert capsys.readouterr().out == file.read_text()
+    for name, line in COMMANDS.items():
+        words = ("picture", history, *line.split())
+        assert command(monkeypatch, *words, "--output", file) == 0
+        assert capsys.readouterr() == (f"written to {file}\n", "")
+        assert_expected(f"rbc/pictures/{name}.svg", file.read_text())
+        assert command(monkeypatch, *words) == 0
+        assert capsys.readouterr().out == file.read_text()
 
 
-def test_a_mistake_costs_one_line(
-    history: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_mistake_or_a_file_that_is_no_history_costs_one_line(
+    history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
     def answer(line: str) -> str:
         assert command(monkeypatch, "picture", history, *line.split()) == 2
@@ -415,10 +393,6 @@ def test_a_mistake_costs_one_line(
 
     assert_transcript("picture-mistakes.txt", answer)
 
-
-def test_a_file_that_is_not_a_history_gets_a_one_line_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
     (tmp_path / "x.json").write_text("{}")
     for file in ("x.json", "missing.json", ""):
         words = (tmp_path / file, "--player", "white", "--turn", 0)

@@ -162,6 +162,8 @@ def test_programs_without_uci_are_reported(tmp_path: Path) -> None:
     assert all(map(is_gone, starts(tmp_path)))
     with pytest.raises(EngineError, match="cannot be started"):
         UciProcess([str(tmp_path / "absent")], {}, seconds=1.0)
+    with pytest.raises(AgentUnavailableError, match="not found"):
+        StockfishEngine(UciEngine(command="no-such-engine"), depth=1)
 
 
 # -- what an engine is told ----------------------------------------------------------------------
@@ -241,10 +243,9 @@ def test_without_a_clock_a_hanging_engine_ends_the_valuation(make: Make, tmp_pat
 
 
 def test_an_engine_that_hangs_once_is_restarted(make: Make) -> None:
-    rows = BoardSet.of_fens([START]).rows
-    given = {"movetime": 0.1, "patience": 2.0}
+    engine, rows = make("hang-once", movetime=0.1, patience=2.0), BoardSet.of_fens([START]).rows
     began = time.monotonic()
-    found = make("hang-once", **given).evaluate(rows, deadline=began + LONG)
+    found = engine.evaluate(rows, deadline=began + LONG)
     assert found.scores.tolist() == [12]
     assert 2.0 < time.monotonic() - began < LONG / 2
 
@@ -263,12 +264,10 @@ def test_a_hanging_engine_does_not_outlast_the_deadline(make: Make, tmp_path: Pa
     assert found.moves[0].tolist() == [move_of_name("e4d5")]
     assert len(starts(tmp_path)) == 1  # past the deadline none is started
 
-
-def test_an_engine_that_does_not_start_does_not_outlast_the_deadline(make: Make) -> None:
-    engine = make("mute", patience=10.0)
+    silent = make("mute", patience=10.0)  # it does not start
     began = time.monotonic()
-    found = engine.evaluate(BoardSet.of_fens([QUEEN_EN_PRISE]).rows, deadline=began + 0.5)
-    assert time.monotonic() - began < 8.0  # not its patience
+    found = silent.evaluate(BoardSet.of_fens([QUEEN_EN_PRISE]).rows, deadline=began + 0.5)
+    assert time.monotonic() - began < 8.0
     assert found.scores.tolist() == [-800]
 
 
@@ -379,11 +378,6 @@ def test_a_deadline_in_the_past_still_gives_every_board_a_move() -> None:
     assert (found.moves[:, 0] != NO_MOVE).all()
     assert found.scores[2] == WIN - 1
     engine.close()
-
-
-def test_a_missing_program_is_reported() -> None:
-    with pytest.raises(AgentUnavailableError, match="not found"):
-        StockfishEngine(UciEngine(command="no-such-engine"), depth=1)
 
 
 # -- what an agent's parameters say of its engine ------------------------------------------------
