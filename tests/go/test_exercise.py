@@ -53,9 +53,8 @@ def test_the_keys_moves_are_right_and_all_others_are_refuted(number: int) -> Non
     assert exercise.zone.color(exercise.learner or ATTACKER) == problem.to_play
     for move in exercise.choices():
         reply = exercise.play((), move)
-        assert np.array_equal(
-            exercise.stones(reply.line), replayed(exercise, reply.line).stones()
-        ), "the rules give the same position"
+        by_rules = replayed(exercise, reply.line).stones()
+        assert np.array_equal(exercise.stones(reply.line), by_rules)
         if move in problem.solutions:
             assert reply.verdict in (MoveVerdict.RIGHT, MoveVerdict.SOLVED)
         else:
@@ -95,10 +94,14 @@ def test_right_moves_lead_to_the_end(number: int) -> None:
         assert not is_taken(exercise, line)
 
 
+def exercise_of(sgf: bytes) -> Exercise:
+    (problem,) = [each for each in read_problems(sgf) if isinstance(each, Problem)]
+    return Exercise(problem)
+
+
 def test_a_straight_three_is_saved_and_taken_at_its_middle() -> None:
     sgf = b"(;SZ[9]AB[da][db][cb][bb][ab]AW[ea][eb][ec][dc][cc][bc][ac]MA[db])"
-    (problem,) = [each for each in read_problems(sgf) if isinstance(each, Problem)]
-    exercise = Exercise(problem)
+    exercise = exercise_of(sgf)
     assert exercise.learner == ATTACKER
     middle, left = 8 * 9 + 1, 8 * 9
     assert status_text(exercise.report).startswith("Critical")
@@ -115,9 +118,7 @@ def test_what_is_settled_has_no_side_to_play(eye: int, status: str) -> None:
     black = "".join(f"[{c}b]" for c in "abcdefg"[: eye + 1]) + f"[{wall}a]"
     beyond = "abcdefgh"[eye + 1]
     white = "".join(f"[{c}c]" for c in "abcdefgh"[: eye + 2]) + f"[{beyond}a][{beyond}b]"
-    sgf = f"(;SZ[9]AB{black}AW{white}MA[ab])".encode()
-    (problem,) = [each for each in read_problems(sgf) if isinstance(each, Problem)]
-    exercise = Exercise(problem)
+    exercise = exercise_of(f"(;SZ[9]AB{black}AW{white}MA[ab])".encode())
     assert exercise.learner is None
     assert status_text(exercise.report).startswith(status)
     assert exercise.solution() == ()

@@ -144,9 +144,8 @@ def test_a_game_under_a_clock_in_a_process_of_its_own(tmp_path: Path) -> None:
     control = TimeControl(kind="byo-yomi", seconds=20, periods=3, period_seconds=10)
     with AgentProcess("go", {"board_size": 5, "rules": "chinese"}, "gtp", values, name="g") as seat:
         other = InProcessSeat(make_agent("fast-random", game))
-        record = play_game(
-            game, [seat, other], seed=1, time_control=control, move_limit=8, log_dir=tmp_path
-        )
+        limits: Any = {"time_control": control, "move_limit": 8, "log_dir": tmp_path}
+        record = play_game(game, [seat, other], seed=1, **limits)
         assert record.termination == Termination.MOVE_LIMIT, record.detail
         assert record.players[0].version.endswith("GNU Go 3.8")
         assert record.players[0].cpu_seconds is not None

@@ -243,9 +243,8 @@ def test_the_tree_forbids_what_repeats_the_game_and_nothing_else(rule: KoRule) -
         board, mover, seen = Board(size), BLACK, list[int]()
         for _ in range(rng.randrange(4, 14)):
             seen.append(history_key(board.hash, mover, rule))
-            board.play(
-                mover, rng.choice([p for p in range(size * size + 1) if board.is_legal(mover, p)])
-            )
+            legal = [p for p in range(size * size + 1) if board.is_legal(mover, p)]
+            board.play(mover, rng.choice(legal))
             mover = 1 - mover
         tree = UctTree(size, seed=1, exploration=3.0, expand_after=0)
         tree.set_root(board, mover, komi=0.0, history=seen, ko_rule=rule)
@@ -254,10 +253,8 @@ def test_the_tree_forbids_what_repeats_the_game_and_nothing_else(rule: KoRule) -
         stack = [(0, board, mover, seen)]
         while stack:
             node, here, color, before = stack.pop()
-            block = tree.children(node)
-            for child, action in zip(
-                range(block.start, block.stop), tree.actions(node), strict=True
-            ):
+            block, actions = tree.children(node), tree.actions(node)
+            for child, action in zip(range(block.start, block.stop), actions, strict=True):
                 after = here.copy()
                 after.play(color, int(action))
                 key = history_key(after.hash, 1 - color, rule)
@@ -320,9 +317,8 @@ def test_a_child_is_chosen_by_its_upper_bound() -> None:
                 break  # float32 may decide otherwise
         else:
             kernel_weights = np.array([settings["exploration"], settings["fpu"], rave, 0.0])
-            chosen = cast(Any, fields.select).py_func(
-                nodes, 0, kernel_weights, np.zeros(count, np.float32)
-            )
+            select, room = cast(Any, fields.select).py_func, np.zeros(count, np.float32)
+            chosen = select(nodes, 0, kernel_weights, room)
             assert chosen - 1 == best[0]
             decided_by_rave += best[0] != best[1]
     assert decided_by_rave > 20

@@ -145,11 +145,7 @@ def test_all_games_register_under_their_names(registry: Registry) -> None:
     ],
 )
 def test_what_openspiel_refuses_is_said_in_one_line(
-    registry: Registry,
-    name: str,
-    parameters: dict[str, Any],
-    said: str,
-    capfd: pytest.CaptureFixture[str],
+    registry: Registry, name: str, parameters: Any, said: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     full = name if name == "openspiel" else f"openspiel:{name}"
     with pytest.raises(ParameterError) as error:
@@ -187,9 +183,8 @@ def test_notations_of_hidden_games_do_not_tell_who_acts() -> None:
     state = game.new_initial_state()
     assert state.action_to_string(4) == "(1,1)"
     assert state.string_to_action(" (1,1) ") == 4
-    assert [load("kuhn_poker").action_text(n) for n in range(4)] == [
-        *("Pass", "Bet", "chance 0", "chance 1")
-    ]
+    texts = [load("kuhn_poker").action_text(n) for n in range(4)]
+    assert texts == ["Pass", "Bet", "chance 0", "chance 1"]
     assert load("oh_hell").action_text(1) == "1"  # its texts are right in some positions only
     state = load("connect_four").new_initial_state()
     assert (state.action_to_string(3), state.action_to_string(7)) == ("x3", "chance 0")
@@ -292,14 +287,8 @@ def test_in_leduc_poker_the_table_is_public() -> None:
         states.append(states[-1].child(action))
     table = [json.loads(part) for part in public_state(states[-1])]
     bets = [re.findall(r"Pot: (\d+)|Public: (\d)|Round1: ([12 ]*)\]", text) for text in table]
-    assert ["".join(" ".join(found).strip() + ";" for found in row) for row in bets] == [
-        "2;;",
-        "2;;",
-        "2;1;",
-        "4;1 2;",
-        "6;1 2 1;",
-        "6;2;1 2 1;",
-    ]
+    shown = ["".join(" ".join(found).strip() + ";" for found in row) for row in bets]
+    assert shown == ["2;;", "2;;", "2;1;", "4;1 2;", "6;1 2 1;", "6;2;1 2 1;"]
     assert not any("Private" in text for text in table)
     for player, card in enumerate("15"):
         private = private_part(states[4], player)

@@ -264,9 +264,8 @@ def test_agents_act_at_once_in_openspiel_as_in_miai(name: str, parameters: dict[
                 expected.append(seen)
         assert mine.is_terminal()
         assert agent.view.observations == expected[: len(agent.view.observations)]
-        assert (
-            len(agent.view.observations) > len(expected) // 2
-        )  # not what came after its last action
+        # What came after its last action is missing.
+        assert len(agent.view.observations) > len(expected) // 2
         bot.restart_at(state)
         assert agent.view.observations == expected
 

@@ -18,6 +18,7 @@ from miai_rbc.search.candidates import AT_ROOT, Candidates, own_pieces
 WIN = 100_000
 WORTH = {chess.PAWN: 100, chess.KNIGHT: 320, chess.BISHOP: 330, chess.ROOK: 500, chess.QUEEN: 950}
 Leaf = Callable[[chess.Board], float]
+Boards = Iterable[chess.Board]
 
 
 def material(board: chess.Board, player: int) -> int:
@@ -31,19 +32,11 @@ def material(board: chess.Board, player: int) -> int:
 class Oracle:
     """Values to a player, `king_loss` and `leaf` being as the rules say."""
 
-    def __init__(
-        self, player: int, candidates: Candidates, leaf: Leaf, king_loss: int | None
-    ) -> None:
-        self.player, self.candidates, self.leaf, self.king_loss = (
-            player,
-            candidates,
-            leaf,
-            king_loss,
-        )
+    def __init__(self, player: int, tried: Candidates, leaf: Leaf, king_loss: int | None) -> None:
+        self.player, self.candidates = player, tried
+        self.leaf, self.king_loss = leaf, king_loss
 
-    def sense(
-        self, boards: Iterable[chess.Board], depth: int, own: bytes, output: int = AT_ROOT
-    ) -> float:
+    def sense(self, boards: Boards, depth: int, own: bytes, output: int = AT_ROOT) -> float:
         boards = list(boards)
         best = -float("inf")
         for centre in self.candidates.senses(own, output):
@@ -54,14 +47,9 @@ class Oracle:
             best = max(best, min(self.move(part, depth, own, output) for part in parts.values()))
         return best
 
-    def move(
-        self, boards: Iterable[chess.Board], depth: int, own: bytes, output: int = AT_ROOT
-    ) -> float:
-        boards = list(boards)
-        return max(
-            self.request(boards, request, depth)
-            for request in self.candidates.requests(own, output)
-        )
+    def move(self, boards: Boards, depth: int, own: bytes, output: int = AT_ROOT) -> float:
+        boards, requests = list(boards), self.candidates.requests(own, output)
+        return max(self.request(boards, request, depth) for request in requests)
 
     def request(self, boards: list[chess.Board], request: int, depth: int) -> float:
         from reconchess.utilities import capture_square_of_move, revise_move
@@ -83,7 +71,7 @@ class Oracle:
                 worst = min(worst, self.replied(part.values(), depth - 1))
         return worst
 
-    def replied(self, boards: Iterable[chess.Board], depth: int) -> float:
+    def replied(self, boards: Boards, depth: int) -> float:
         from reconchess.utilities import capture_square_of_move
 
         boards = list(boards)
@@ -114,6 +102,5 @@ class Oracle:
 
 
 def seen(board: chess.Board, centre: int) -> object:
-    rank, file = divmod(centre, 8)
-    squares = [8 * (rank + r) + file + f for r in (-1, 0, 1) for f in (-1, 0, 1)]
+    squares = [centre + 8 * up + right for up in (-1, 0, 1) for right in (-1, 0, 1)]
     return tuple(str(board.piece_at(square)) for square in squares)

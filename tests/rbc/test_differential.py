@@ -14,7 +14,6 @@ from reconchess import LocalGame, utilities
 from tests.rbc import games
 from tests.rbc.minimax_oracle import material
 
-import miai
 from miai_rbc.belief.scans import CENTRES
 from miai_rbc.kernels import FAMILY, belief_search, filters
 from miai_rbc.kernels import moves as kernel_moves
@@ -24,7 +23,7 @@ from miai_rbc.kernels.moves import MAX_MOVES
 from miai_rbc.rbc_parameters import START_FEN
 from miai_rbc.rules.actions import PASS, SENSE_NOTHING, action_name, action_of
 from miai_rbc.rules.board_set import BoardSet
-from miai_rbc.rules.game import SENSES, RbcGame
+from miai_rbc.rules.game import SENSES
 from miai_rbc.rules.rows import board_of_row, row_of_board, row_of_fen
 
 REASONS = {"king captured": "KING_CAPTURE", "turn limit": "TURN_LIMIT", "move limit": "MOVE_LIMIT"}
@@ -54,20 +53,15 @@ class Duel:
         self.rng = rng = random.Random(seed)
         half_moves = rng.choice((100, 100, 30))
         turns = rng.choice((None, None, 45))
-        self.theirs = LocalGame(
-            seconds_per_player=None, reversible_moves_limit=half_moves, full_turn_limit=turns
-        )
+        limits = {"reversible_moves_limit": half_moves, "full_turn_limit": turns}
+        self.theirs = LocalGame(seconds_per_player=None, **limits)
         self.theirs.board = chess.Board(fen)
         self.theirs.turn = self.theirs.board.turn
         # Its own list of moves, made once a turn and not twice.
         self.theirs.move_actions = self._listed
         self._list: list[chess.Move] = []
         self.theirs.start()
-        game = miai.load_game(
-            "rbc", fen=fen, reversible_moves_limit=half_moves, full_turn_limit=turns
-        )
-        assert isinstance(game, RbcGame)
-        self.ours = game.new_initial_state()
+        self.ours = games.rbc(fen=fen, **limits).new_initial_state()
         self.greed = rng.choice((0.0, 0.1, 0.3))
         self.plies = 0
 
@@ -93,9 +87,8 @@ class Duel:
         action = self.rng.choice(SENSES)
         seen = self.theirs.sense(None if action == SENSE_NOTHING else action)
         self.ours.apply_action(action)
-        assert self._told(player) == {
-            "sensed": [(chess.square_name(s), p.symbol() if p else None) for s, p in seen]
-        }
+        named = [(chess.square_name(s), p.symbol() if p else None) for s, p in seen]
+        assert self._told(player) == {"sensed": named}
         assert self.ours.observation(1 - player) is None
 
     def _move(self) -> None:
@@ -215,11 +208,9 @@ def test_moves_are_the_pseudo_legal_ones_and_castling_through_check(fen: str) ->
         for board in walk(fen, seed, 60):
             castles = [chess.Move(king, king + step) for king in (4, 60) for step in (2, -2)]
             mine = board.pieces(chess.KING, board.turn)
-            theirs = set(board.pseudo_legal_moves) | {
-                m
-                for m in castles
-                if m.from_square in mine and utilities.is_psuedo_legal_castle(board, m)
-            }
+            castles = [castle for castle in castles if castle.from_square in mine]
+            allowed = {c for c in castles if utilities.is_psuedo_legal_castle(board, c)}
+            theirs = set(board.pseudo_legal_moves) | allowed
             row = row_of_board(board)
             ours = taken_moves(row)
             assert len(ours) == len(set(ours))

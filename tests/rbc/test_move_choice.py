@@ -282,18 +282,14 @@ def test_any_prefix_of_drawn_boards_weighs_every_board_fairly(urgent: float, cou
 # -- the choice -----------------------------------------------------------------------------------
 
 
-def scores_by_brute_force(
-    boards: BoardSet, requests: Iterable[int], depth: int = 1
-) -> dict[int, list[float]]:
+def scored(boards: BoardSet, requests: Iterable[int], depth: int = 1) -> dict[int, list[float]]:
     """Return the scores of requests on all boards; one board and request at a time."""
     engine, plain = Noting(depth), list(boards.boards())
-    return {
-        request: [
-            -float(engine.evaluate(row_of_board(after(board, request))[None]).scores[0])
-            for board in plain
-        ]
-        for request in requests
-    }
+
+    def score(board: chess.Board, request: int) -> float:
+        return -float(engine.evaluate(row_of_board(after(board, request))[None]).scores[0])
+
+    return {request: [score(board, request) for board in plain] for request in requests}
 
 
 def test_the_best_worst_score_is_that_of_brute_force() -> None:
@@ -306,7 +302,7 @@ def test_the_best_worst_score_is_that_of_brute_force() -> None:
             continue
         quiet += 1
         named = Noting().evaluate(boards.rows, top=WIDE["top"]).moves.ravel().tolist()
-        scores = scores_by_brute_force(boards, {move for move in named if move != NO_MOVE})
+        scores = scored(boards, {move for move in named if move != NO_MOVE})
         worst = {move: min(map(squeezed, each)) for move, each in scores.items()}
         assert choice.why == "minimax"
         assert choice.boards == len(boards)
@@ -352,14 +348,10 @@ def test_below_that_share_a_king_counts_in_proportion(likely: float) -> None:
         assert worth[choice.request] == pytest.approx(choice.value)
 
 
-def test_without_candidates_it_passes() -> None:
-    boards = BoardSet.of_fens([chess.STARTING_FEN])
+def test_a_sample_never_exceeds_the_requested_size_and_without_candidates_it_passes() -> None:
     rng, parameters = np.random.default_rng(0), MoveSettings(**WIDE)
-    choice = choose_move(boards, [], Scorer(Noting()), rng, parameters)
+    choice = choose_move(beliefs()[0], [], Scorer(Noting()), rng, parameters)
     assert (choice.request, choice.why, choice.value) == (NOTHING, "only", None)
-
-
-def test_a_sample_never_exceeds_the_requested_size() -> None:
     for boards in beliefs()[:5]:
         choice = choose(boards, samples=2, widest=3)
         assert choice.why == "king" or (choice.boards <= 2 and choice.candidates <= 3)
@@ -406,10 +398,7 @@ def test_windows_have_values_also_where_all_weight_lies_on_one_board() -> None:
 
 def content(board: chess.Board, centre: int) -> tuple[chess.Piece | None, ...]:
     """Return what a sense shows: the nine squares around the centre."""
-    rank, file = divmod(centre, 8)
-    squares = [
-        chess.square(f, r) for r in range(rank - 1, rank + 2) for f in range(file - 1, file + 2)
-    ]
+    squares = [centre + 8 * up + right for up in (-1, 0, 1) for right in (-1, 0, 1)]
     return tuple(board.piece_at(square) for square in squares)
 
 
@@ -446,20 +435,14 @@ def test_a_window_is_worth_the_best_move_after_each_of_its_outcomes(low: float) 
 
 # -- the race -------------------------------------------------------------------------------------
 
-RACE: dict[str, Any] = {
-    "depth": 1,
-    "deeper": 0,
-    "evaluations": 1_000_000,
-    "capture": 1.0,
-    "king": 5000.0,
-    **MEAN,
-}
+RACE: dict[str, Any] = {"depth": 1, "deeper": 0, "evaluations": 1_000_000, **MEAN}
+RACE |= {"capture": 1.0, "king": 5000.0}
 """All moves on all boards; a capture of the king is a move like others."""
 
 
 def worth_by_brute_force(boards: BoardSet, weights: list[float], depth: int) -> dict[int, float]:
     """Return the mean score of every request and the pass."""
-    found = scores_by_brute_force(boards, [*boards.requests(), NOTHING], depth)
+    found = scored(boards, [*boards.requests(), NOTHING], depth)
     return {
         request: statistics.fmean([squeezed(score, 5000.0) for score in scores], weights)
         for request, scores in found.items()
@@ -540,9 +523,8 @@ def test_more_time_scores_more_boards_and_then_deeper() -> None:
         reached.append((choice.depth, choice.boards))
     assert reached[0] < reached[1] == (0, 20)
     assert reached[2] == (1, 20)
-    ending = BoardSet.of_fens(
-        [f"{file}k{7 - file}/8/8/8/8/8/4P3/4K3 w - - 0 1" for file in range(1, 7)]
-    )
+    fens = [f"{file}k{7 - file}/8/8/8/8/8/4P3/4K3 w - - 0 1" for file in range(1, 7)]
+    ending = BoardSet.of_fens(fens)
     deep = choose(ending, **{**RACE, "samples": 24, "deeper": 1})
     assert (deep.depth, deep.boards) == (1, 3), "three pieces of 24, so an eighth of the samples"
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.rbc.games import Boards, chess_move, children_of, follow, key, pushed, rbc, taken_moves
-from tests.rbc.test_pictures import command
+from tests.rbc.test_pictures import Captured, command
 
 import miai
 from miai.errors import RecordError, WeightsError
@@ -94,14 +94,8 @@ def described(
     gone.remove_piece_at(start)
     threats = least(board, gone.attackers(not us, end))
     facts.add(("attacked", kind, threats, bool(gone.attackers(us, end))))
-    facts.add(
-        (
-            "left",
-            kind,
-            least(board, board.attackers(not us, start)),
-            bool(gone.attackers(us, start)),
-        )
-    )
+    chased = least(board, board.attackers(not us, start))
+    facts.add(("left", kind, chased, bool(gone.attackers(us, start))))
     after = gone.copy(stack=False)
     after.set_piece_at(end, chess.Piece(move.promotion or kind, us))
     enemy = board.king(not us)
@@ -151,15 +145,10 @@ def test_equal_numbers_are_equal_facts() -> None:
     moves = np.empty(MAX_MOVES + 1, np.int64)
     features = np.empty((MAX_MOVES + 1, SLOTS), np.int16)
     boards = positions(1, 120)
-    boards += [
-        chess.Board(fen)
-        for fen in (
-            "r3k2r/pPp2ppp/8/3pP3/4b3/8/P1P2PpP/R3K2R w KQkq d6 0 1",
-            "r3k2r/pPp2ppp/8/4P3/3pP3/8/P1P2PpP/R3K2R b KQkq e3 0 1",
-            "4k3/8/8/8/8/5n2/8/R3K2R w KQ - 0 1",
-            "8/P6k/8/8/8/8/p6K/8 b - - 0 1",
-        )
-    ]
+    fens = ["r3k2r/pPp2ppp/8/3pP3/4b3/8/P1P2PpP/R3K2R w KQkq d6 0 1"]
+    fens += ["r3k2r/pPp2ppp/8/4P3/3pP3/8/P1P2PpP/R3K2R b KQkq e3 0 1"]
+    fens += ["4k3/8/8/8/8/5n2/8/R3K2R w KQ - 0 1", "8/P6k/8/8/8/8/p6K/8 b - - 0 1"]
+    boards += map(chess.Board, fens)
     for board in boards:
         ages, phase = rng.integers(0, 5, 64).astype(np.uint8), int(rng.integers(5))
         n = describe_moves(row_of_board(board), ages, phase, moves, features)
@@ -236,10 +225,8 @@ class BruteForce:
             if isinstance(event, OpponentMoved):
                 children = self._opponent(board, event)
             else:
-                children = [
-                    (child, 1.0)
-                    for child in children_of(board, event, revise_move, capture_square_of_move)
-                ]
+                sure = children_of(board, event, revise_move, capture_square_of_move)
+                children = [(child, 1.0) for child in sure]
             for child, chance in children:
                 boards[key(child)] = child
                 weights[key(child)] = weights[key(child)] + weight * chance
@@ -371,11 +358,8 @@ def test_the_shipped_model_is_small_and_beats_chance() -> None:
 
 
 def tensors(**changed: Any) -> dict[str, Any]:
-    whole = {
-        "table": np.zeros((FEATURES, 4), np.float32),
-        "styles": np.zeros((2, 4), np.float32),
-    } | changed
-    return {name: tensor for name, tensor in whole.items() if tensor is not None}
+    whole = {name: np.zeros((n, 4), np.float32) for name, n in (("table", FEATURES), ("styles", 2))}
+    return {name: tensor for name, tensor in (whole | changed).items() if tensor is not None}
 
 
 @pytest.mark.parametrize(
@@ -414,6 +398,8 @@ def test_a_model_is_read_as_it_was_written(tmp_path: Path) -> None:
         load_model(tmp_path / "b.safetensors")
     with pytest.raises(ValueError, match="styles"):
         OpponentHeader(styles=("x",) * (MAX_STYLES + 1))
+    with pytest.raises(WeightsError, match=r"^weights\.file: nothing\.safetensors: cannot"):
+        miai.make_agent("rbc-strong", rbc(), weights={"file": "nothing.safetensors"})
 
 
 # -- the agent ------------------------------------------------------------------------------------
@@ -451,26 +437,29 @@ def test_an_agent_s_weights_are_probabilities(limit: int, carried: int, doubt: f
         assert weights.sum() == pytest.approx(1.0)
 
 
-def test_a_model_file_that_is_not_there() -> None:
-    with pytest.raises(WeightsError, match=r"^weights\.file: nothing\.safetensors: cannot"):
-        miai.make_agent("rbc-strong", rbc(), weights={"file": "nothing.safetensors"})
-
-
 # -- training and measuring, from Python and by the commands ---------------------------------------
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Histories of short games: `attacker` against `rbc-random`."""
-    pytest.importorskip("torch")
     path = tmp_path_factory.mktemp("histories")
-    game = rbc(full_turn_limit=10)
     for number in range(8):
-        agents = [miai.make_agent(name, game) for name in ("attacker", "rbc-random")]
-        record = miai.play(game, agents[:: 1 if number % 2 else -1], seed=number)
-        for agent in agents:
-            agent.close()
-        (path / f"{number:02}.json").write_text(ReconchessRecords().write(record))
+        short_game(path, f"{number:02}", turns=10, seed=number, swapped=number % 2 == 0)
+    return path
+
+
+def short_game(
+    folder: Path, name: str = "short", *, turns: int = 2, seed: int = 3, swapped: bool = False
+) -> Path:
+    """Write the history of a game of `attacker` against `rbc-random`."""
+    game = rbc(full_turn_limit=turns)
+    agents = [miai.make_agent(name, game) for name in ("attacker", "rbc-random")]
+    record = miai.play(game, agents[:: -1 if swapped else 1], seed=seed)
+    for agent in agents:
+        agent.close()
+    path = folder / f"{name}.json"
+    path.write_text(ReconchessRecords().write(record))
     return path
 
 
@@ -545,10 +534,7 @@ def test_measuring_compares_three_ways(
     result = measure(read_histories(some), model, limit=10_000)
     assert result.model > result.even + 0.5
     assert result.bins.shape == (len(EDGES) - 1, 3)
-    nothing = OpponentModel.of_tensors(
-        {"table": np.zeros((FEATURES, 4), np.float32), "styles": np.zeros((1, 4), np.float32)},
-        ("nobody",),
-    )
+    nothing = OpponentModel.of_tensors(tensors(), ("nobody", "somebody"))
     alike = ModelWeights(doubt=1.0)
     flat = measure(read_histories(some), nothing, limit=10_000, weights=alike)
     assert flat.model == pytest.approx(flat.even)
@@ -599,14 +585,6 @@ def test_a_measurement_is_that_of_all_boards_one_by_one(tmp_path: Path) -> None:
     assert [examples.names[style] for style in examples.styles] == ["attacker", "rbc-random"] * 2
 
 
-def short_game(folder: Path) -> Path:
-    game = rbc(full_turn_limit=2)
-    agents = [miai.make_agent(name, game) for name in ("attacker", "rbc-random")]
-    record = miai.play(game, agents, seed=3)
-    (folder / "short.json").write_text(ReconchessRecords().write(record))
-    return folder / "short.json"
-
-
 def test_a_measurement_in_words() -> None:
     bins = np.zeros((len(EDGES) - 1, 3))
     bins[2], bins[8] = (10, 0.02, 0.05), (4, 0.5, 0.75)  # 0.2 and 2 of weight, 0.03 and 0.25 apart
@@ -636,23 +614,16 @@ def test_the_commands_learn_and_measure(
     header, _ = OpponentHeader.read_all(file)
     assert header.styles == ("attacker", "rbc-random")
     (learned,) = header.history
-    assert learned == TrainingRecord(
-        command="miai rbc train-opponent",
-        data="4 moves of attacker, rbc-random",
-        steps=3,
-        seed=2,
-        date=learned.date,
-    )
+    data = "4 moves of attacker, rbc-random"
+    expected = TrainingRecord(command="miai rbc train-opponent", data=data, steps=3, seed=2)
+    assert learned.model_copy(update={"date": expected.date}) == expected
     assert command(monkeypatch, "measure-opponent", history, "--model", file) == 0
     measured = measure(read_histories([history]), load_model(file), limit=50_000)
     assert capsys.readouterr().out == f"{measured.to_text()}\n"
 
 
 def test_bad_input_gives_one_line(
-    folder: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "bad.json").write_text("{")
@@ -661,10 +632,7 @@ def test_bad_input_gives_one_line(
         (["train-opponent", tmp_path / "empty", *output], "empty: has no histories of reconchess"),
         (["train-opponent", tmp_path / "bad.json", *output], "bad.json"),
         (["train-opponent", tmp_path / "none.json", *output], "none.json"),
-        (
-            ["train-opponent", folder, "--output", tmp_path / "x.npz"],
-            "end its name in .safetensors",
-        ),
+        (["train-opponent", folder, "--output", tmp_path / "x.npz"], "its name in .safetensors"),
         (["train-opponent", folder, "--output", tmp_path / "no" / "x.safetensors"], "no folder"),
         (["measure-opponent", folder, "--model", tmp_path / "bad.json"], "bad.json"),
         (["measure-opponent", tmp_path / "empty"], "empty: has no histories of reconchess"),

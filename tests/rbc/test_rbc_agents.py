@@ -19,7 +19,7 @@ from tests.whole_texts import assert_expected
 
 import miai
 from miai import ClockReading, TimeControl
-from miai.playing.match import InProcessSeat, SeatReply, play_game
+from miai.playing.match import InProcessSeat, Seat, SeatReply, play_game
 from miai.process.agent_process import AgentProcess
 from miai.process.sandbox import Isolation, ProcessLimits
 from miai.record import Termination
@@ -37,15 +37,10 @@ from miai_rbc.rules.game import RbcGame, RbcState
 from miai_rbc.rules.observations import Moved
 
 NO_CLOCK = ClockReading(control=TimeControl())
+FEW = {"depth": 1, "samples": 8, "limit": 200_000}
 SMALL: dict[str, dict[str, Any]] = {
-    "rbc-seed": {"depth": 1, "samples": 8, "limit": 200_000},
-    "rbc-strong": {
-        "depth": 1,
-        "samples": 8,
-        "considered": 30,
-        "evaluations": 200,
-        "limit": 200_000,
-    },
+    "rbc-seed": FEW,
+    "rbc-strong": {**FEW, "considered": 30, "evaluations": 200},
 }
 """Parameters with which a move takes milliseconds."""
 
@@ -94,18 +89,15 @@ def test_whole_games_come_to_their_end(name: str, opponent: str) -> None:
         agents[0].close()
 
 
-SEARCHING = {"senses": 2, "moves": 3, "boards": 60, "deep_boards": 8}
+MINIMAX: dict[str, Any] = {"senses": 2, "moves": 3, "boards": 60, "deep_boards": 8}
+"""Parameters with which a move takes milliseconds."""
+SKETCHED = {**MINIMAX, "boards": 20, "deep_boards": 4, "bounds": "minhash"}
 PAIRS: list[tuple[tuple[str, dict[str, Any]], tuple[str, dict[str, Any]]]] = [
-    (
-        ("rbc-strong", {"limit": 512}),
-        ("rbc-seed", {"limit": 512, "scan": "entropy"}),
-    ),  # with a stash
-    (("rbc-minimax", SEARCHING), ("rbc-strong", {"depth": 2, "weights": {"doubt": 0.3}})),
+    # With a stash.
+    (("rbc-strong", {"limit": 512}), ("rbc-seed", {"limit": 512, "scan": "entropy"})),
+    (("rbc-minimax", MINIMAX), ("rbc-strong", {"depth": 2, "weights": {"doubt": 0.3}})),
     (("attacker", {}), ("rbc-strong", {"weights": {"kind": "value"}})),
-    (
-        ("rbc-minimax", {**SEARCHING, "boards": 20, "deep_boards": 4, "bounds": "minhash"}),
-        ("attacker", {}),
-    ),
+    (("rbc-minimax", SKETCHED), ("attacker", {})),
 ]
 
 
@@ -156,23 +148,16 @@ def test_parameters_at_their_ends_play_on(more: dict[str, Any]) -> None:
 def test_a_sense_weighs_the_next_move_against_information(bit: float, kind: str) -> None:
     """By hand: the values of windows plus a price for their entropy; all boards are scored."""
     game, budget = rbc(full_turn_limit=8), 200
-    whole: dict[str, Any] = {
-        "samples": budget,
-        "considered": budget,
-        "evaluations": 1_000_000,
-        "deeper": 0,
-    }
+    whole: dict[str, Any] = {"samples": budget, "considered": budget}
+    whole |= {"evaluations": 1_000_000, "deeper": 0}
     strong, compared = agent("rbc-strong", game, **whole, bit=bit, weights=kind), 0
     agents = [strong, agent("rbc-strong", game)]
     assert isinstance(strong, StrongAgent)
     for state, _ in walk(game, agents, 4):
         boards = strong.belief.boards
-        if (
-            state.is_terminal()
-            or state.current_player()
-            or not state.senses
-            or len(boards) > budget
-        ):
+        if state.is_terminal() or state.current_player() or not state.senses:
+            continue
+        if len(boards) > budget:
             continue
         considered, weights = strong.weigh(boards, None)
         entropies = scans.weighted(considered, 0, weights)
@@ -283,9 +268,7 @@ def statistics_of(seed: int, name: str, **more: Any) -> list[dict[str, Any]]:
     assert record.termination is Termination.TERMINAL, record.detail
     for made in agents:
         made.close()
-    output: list[dict[str, Any]] = [
-        dict(move.statistics) for move in record.moves if move.actor == 0
-    ]
+    output: list[dict[str, Any]] = [dict(m.statistics) for m in record.moves if m.actor == 0]
     for statistics in output:
         assert 1 <= statistics["boards"] <= 512
         assert ("stashed" in statistics) == ("dropped" in statistics)
@@ -416,14 +399,6 @@ def test_an_increment_is_added_per_action_or_per_turn(per: Any, increments: list
 # -- the agent `rbc-minimax` -----------------------------------------------------------------------
 
 
-MINIMAX: dict[str, Any] = {"senses": 2, "moves": 3, "boards": 60, "deep_boards": 8}
-"""Parameters with which a move takes milliseconds."""
-
-
-def minimax(**more: Any) -> miai.Agent:
-    return miai.make_agent("rbc-minimax", rbc(full_turn_limit=15), **{**MINIMAX, **more})
-
-
 def test_it_captures_a_king_and_does_not_leave_its_own() -> None:
     """One board: what is guaranteed is what chess says."""
     for fen, expected in (
@@ -431,25 +406,17 @@ def test_it_captures_a_king_and_does_not_leave_its_own() -> None:
         ("4k3/8/8/8/8/8/3qK3/8 w - - 0 1", "e2d2"),
     ):
         game = rbc(fen=fen)
-        made = miai.make_agent("rbc-minimax", game)
-        made.new_game(1, player=0)
-        state = game.new_initial_state()
-        output = state.observation(0)
-        assert output is not None
-        made.observe(output)
-        clock = ClockReading(control=TimeControl())
-        assert made.act(clock).action == SENSE_NOTHING
-        state.apply_action(SENSE_NOTHING)
-        output = state.observation(0)
-        assert output is not None
-        made.observe(output)
-        assert state.action_to_string(made.act(clock).action) == expected
-        made.close()
+        seats = [miai.make_agent("rbc-minimax", game), Passing(game)]
+        _, (_, sensed), (_, moved), *_ = walk(game, seats, 1)
+        assert sensed[0].action == SENSE_NOTHING
+        assert action_name(moved[1].action) == expected
+        seats[0].close()
 
 
 def test_no_time_left_is_still_a_legal_answer_of_a_minimax() -> None:
     game = rbc(full_turn_limit=10)
-    seats = [minimax(boards=5000, deep_boards=2000) for _ in range(2)]
+    large = {**MINIMAX, "boards": 5000, "deep_boards": 2000}
+    seats = [miai.make_agent("rbc-minimax", game, **large) for _ in range(2)]
     clock = ClockReading(control=TimeControl(kind="per-move", seconds=9.0), main=0.0, limit=0.0)
     began = time.process_time()
     *_, (_, decisions) = walk(game, seats, 3, clock)
@@ -484,12 +451,8 @@ def test_the_flag_of_a_minimax_never_falls(control: TimeControl) -> None:
 # -- pondering: the same decisions by budget, and bots of reconchess -------------------------------
 
 
-BUDGET: dict[str, Any] = {
-    "evaluations": 60,
-    "samples": 10,
-    "considered": 20,
-    "weights": {"carried": 50},
-}
+BUDGET: dict[str, Any] = {"evaluations": 60, "samples": 10, "considered": 20}
+BUDGET |= {"weights": {"carried": 50}}
 
 BOT = """
 from pathlib import Path
@@ -591,24 +554,14 @@ def test_a_bot_is_called_while_it_waits(tmp_path: Path, ponder: bool) -> None:
     bot = tmp_path / "waiting_bot.py"
     bot.write_text(BOT)
     game = rbc(full_turn_limit=3)
-    opponent = Waiter(
-        miai.make_agent("rbc-random", game), tmp_path / "waited", patience=60.0 if ponder else 0.3
-    )
-    with AgentProcess(
-        "rbc",
-        {"full_turn_limit": 3},
-        "reconchess",
-        {"bot": str(bot)},
-        name="b",
-        limits=ProcessLimits(isolation=Isolation.PROCESS),
-    ) as seat:
-        record = play_game(
-            game,
-            [seat, opponent],
-            seed=1,
-            time_control=TimeControl(kind="absolute", seconds=100.0, ponder=ponder),
-            log_dir=tmp_path,
-        )
+    waiting, patience = miai.make_agent("rbc-random", game), 60.0 if ponder else 0.3
+    opponent = Waiter(waiting, tmp_path / "waited", patience)
+    limits = ProcessLimits(isolation=Isolation.PROCESS)
+    control = TimeControl(kind="absolute", seconds=100.0, ponder=ponder)
+    rules, given = {"full_turn_limit": 3}, {"bot": str(bot)}
+    with AgentProcess("rbc", rules, "reconchess", given, name="b", limits=limits) as seat:
+        seats: list[Seat] = [seat, opponent]
+        record = play_game(game, seats, seed=1, time_control=control, log_dir=tmp_path)
     assert record.termination is Termination.TERMINAL, record.detail
     text = (tmp_path / "white.log").read_text()
     assert "moved" in text

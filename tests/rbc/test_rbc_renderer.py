@@ -125,12 +125,7 @@ def test_the_start_is_known_and_fades_with_the_opponent_s_moves() -> None:
 def test_a_sense_shows_its_window_now_and_is_remembered_later() -> None:
     table = Table("sense -", "e2e4", "sense -", "e7e5", "sense e6")
     cells = cells_of(table.shown(0))
-    assert {chess.square_name(s): cells[s] for s in (chess.E5, chess.E7, chess.D7, chess.D6)} == {
-        "e5": "p",
-        "e7": ".",
-        "d7": "p",
-        "d6": ".",
-    }
+    assert [cells[s] for s in (chess.E5, chess.E7, chess.D7, chess.D6)] == ["p", ".", "p", "."]
     assert "Sensed last, this turn, d5 to f7: pe5 pd7 pf7.\n" in table.shown(0)
     assert "Sensed last, this turn, d3 to f5: no enemy pieces.\n" in Table("sense e4").shown(0)
     table.play("d2d4", "sense -", "e5d4")
