@@ -178,9 +178,8 @@ def test_chains_and_liberties_are_those_of_the_board(size: int) -> None:
         for start in np.flatnonzero(stones != EMPTY).tolist():
             chain = chains.chain_at(stones, start, size)
             assert sorted(chain) == board.group_at(start).tolist()
-            assert (
-                sorted(chains.liberties_of(stones, chain, size)) == board.liberties(start).tolist()
-            )
+            liberties = sorted(chains.liberties_of(stones, chain, size))
+            assert liberties == board.liberties(start).tolist()
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 9])

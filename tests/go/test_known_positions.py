@@ -146,11 +146,7 @@ def test_seki_who_plays_first_loses(first: str, second: str, taken: str) -> None
     ],
 )
 def test_seki_is_counted(scoring: str, seki_territory: bool, black: int, white: int) -> None:
-    rules: dict[str, Any] = {
-        "scoring": scoring,
-        "seki_territory": seki_territory,
-        "dead_stones": "none",
-    }
+    rules: Any = {"scoring": scoring, "seki_territory": seki_territory, "dead_stones": "none"}
     score = play(position(SEKI, komi=0, **rules), "pass pass").score()
     assert (score.black, score.white) == (black, white)
     assert score.owners[0, 3] == 0, "the shared liberty is nobody's"

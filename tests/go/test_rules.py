@@ -135,9 +135,7 @@ def flat(state: GoState) -> Stones:
     return tuple(state.board.stones().reshape(-1).tolist())
 
 
-def random_game(
-    size: int, seed: int, ko: str, *, suicide: bool, scoring: str, passes: float
-) -> None:
+def play_out(size: int, seed: int, ko: str, *, suicide: bool, scoring: str, passes: float) -> None:
     """Play one random game on both; everything must agree before every move and at the end."""
     rng = random.Random(seed)
     ends = {"scoring": scoring, "dead_stones": "none", "repetition": "allowed"}
@@ -176,7 +174,7 @@ def test_random_games_agree_with_plain_rules(size: int) -> None:
         ko = ("simple", "positional", "situational")[number % 3]
         scoring, passes = ("area", "territory")[number % 5 == 0], 0.05 * (number % 4 == 0)
         more: Any = {"suicide": number % 2 == 0, "scoring": scoring, "passes": passes}
-        random_game(size, 1000 * size + number, ko, **more)
+        play_out(size, 1000 * size + number, ko, **more)
 
 
 SPIEL_GAMES = {

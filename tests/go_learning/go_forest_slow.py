@@ -422,9 +422,10 @@ def nodes_of(forest: Forest, game: int = 0) -> dict[tuple[int, ...], Seen]:
     return dict(walk(0, ()))
 
 
-def same_nodes(
-    found: dict[tuple[int, ...], Seen], wanted: dict[tuple[int, ...], Seen]
-) -> list[str]:
+Nodes = dict[tuple[int, ...], Seen]
+
+
+def same_nodes(found: Nodes, wanted: Nodes) -> list[str]:
     """Return how two trees differ, in words; nothing where they agree."""
     out = [f"only in one: {way}" for way in sorted(found.keys() ^ wanted.keys())[:3]]
     for way in found.keys() & wanted.keys():

@@ -535,7 +535,7 @@ def test_games_are_imported_once_however_often_it_is_called(games: Path, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("words", "expected"),
+    ("words", "said"),
     [
         (["data", "stats"], "1 of 10 games are left out: 1 bad, the first "),
         pytest.param(
@@ -545,12 +545,10 @@ def test_games_are_imported_once_however_often_it_is_called(games: Path, tmp_pat
         ),
     ],
 )
-def test_omissions_are_reported_by_every_reader(
-    words: list[str], expected: str, games: Path
-) -> None:
+def test_omissions_are_reported_by_every_reader(words: list[str], said: str, games: Path) -> None:
     result = invoke(*words, games)
     assert result.exit_code == 0, result.output
-    assert expected in result.stderr
+    assert said in result.stderr
     assert "bad.sgf: line 1: " in result.stderr
     assert "left out" not in result.stdout
 

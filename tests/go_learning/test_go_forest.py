@@ -37,10 +37,8 @@ def empty_board(size: int = 5) -> GoState:
     return go(board_size=size, **SIMPLE, komi=0.5).new_initial_state()
 
 
-def planted(
-    state: GoState, settings: TreeSettings, *, leaves: int = 1, max_nodes: int = 40_000
-) -> Forest:
-    forest = Forest(state.game.size, 1, max_nodes=max_nodes, leaves=leaves, max_budget=400)
+def planted(state: GoState, settings: TreeSettings, **more: Any) -> Forest:
+    forest = Forest(state.game.size, 1, max_budget=400, **{"max_nodes": 40_000, **more})
     forest.configure(0, settings)
     forest.set_root(0, root_of(state))
     return forest

@@ -162,10 +162,8 @@ def test_a_network_that_does_not_follow_komi_says_so(
 def test_the_score_is_a_share_of_the_value(weights: Path, komi: float, points: float) -> None:
     """`points` is what Black, who is to move, gains by the komi."""
     oracle, state = load_oracle(weights, precision="fp32"), state_at("C3 D3", komi=komi)
-    value, score = (
-        values_of(NetworkValuer(oracle, oracle), state),
-        answers_of(oracle, state)["score"],
-    )
+    value = values_of(NetworkValuer(oracle, oracle), state)
+    score = answers_of(oracle, state)["score"]
     expected = 0.8 * value + 0.2 * np.tanh((float(score[0]) + points) / SIZE)
     valuer = NetworkValuer(oracle, oracle, score_weight=0.2)
     assert values_of(valuer, state) == pytest.approx(expected)

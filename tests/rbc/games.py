@@ -87,9 +87,7 @@ def brute_force(boards: Boards, event: Event) -> Boards:
     return after
 
 
-def children_of(
-    board: chess.Board, event: Event, revise: Any, captured: Any
-) -> Iterator[chess.Board]:
+def children_of(board: chess.Board, event: Event, revise: Any, lost: Any) -> Iterator[chess.Board]:
     match event:
         case Sensed():
             if all(
@@ -103,14 +101,14 @@ def children_of(
                 yield board
         case OpponentMoved():
             for move in [*taken_moves(board), None]:
-                if captured(board, move) == event.captured:
+                if lost(board, move) == event.captured:
                     child = pushed(board, move)
                     if child.kings.bit_count() == 2:
                         yield child
         case Moved():
             requested = chess_move(event.requested)
             taken = None if requested is None else revise(board, requested)
-            if taken == chess_move(event.taken) and captured(board, taken) == event.captured:
+            if taken == chess_move(event.taken) and lost(board, taken) == event.captured:
                 child = pushed(board, taken)
                 if child.kings.bit_count() == 2:
                     yield child

@@ -476,8 +476,11 @@ def log_likelihood(model: OpponentModel, examples: MoveExamples, style: str) -> 
     return total / boards
 
 
+Trained = tuple[OpponentModel, list[float]]
+
+
 @pytest.fixture(scope="module")
-def trained(folder: Path) -> tuple[OpponentModel, list[float]]:
+def trained(folder: Path) -> Trained:
     """A model that has learnt the moves of both, and its losses."""
     losses: list[float] = []
     model = train(
@@ -488,9 +491,7 @@ def trained(folder: Path) -> tuple[OpponentModel, list[float]]:
     return model, losses
 
 
-def test_training_learns_the_moves_of_each_player(
-    folder: Path, trained: tuple[OpponentModel, list[float]]
-) -> None:
+def test_training_learns_the_moves_of_each_player(folder: Path, trained: Trained) -> None:
     examples = examples_of(read_histories([folder]))
     assert examples.names == ("attacker", "rbc-random")
     model, losses = trained
@@ -526,9 +527,7 @@ def test_training_repeats_itself_by_the_seed(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_measuring_compares_three_ways(
-    folder: Path, trained: tuple[OpponentModel, list[float]]
-) -> None:
+def test_measuring_compares_three_ways(folder: Path, trained: Trained) -> None:
     model, _ = trained
     some = sorted(folder.iterdir())[:3]
     result = measure(read_histories(some), model, limit=10_000)

@@ -266,9 +266,8 @@ def test_the_engine_values_the_board_for_white() -> None:
             game = rbc(fen=fen.format(side))
             appraiser = Appraiser(game, "evaluator", "engine", {"depth": 2})
             found = appraiser.advantage(game.new_initial_state(), seed=1)
-            assert (
-                (found > 0.9) if value > 0 else (found < -0.9) if value < 0 else abs(found) < 0.15
-            )
+            wanted = found > 0.9 if value > 0 else found < -0.9 if value < 0 else abs(found) < 0.15
+            assert wanted
             evaluator = component.build(game, values={"depth": 2})
             ((white, black),) = evaluator.evaluate([game.new_initial_state()])
             assert white == found == -black

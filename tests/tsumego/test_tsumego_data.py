@@ -127,9 +127,8 @@ def test_a_collection_grows_into_a_set(tmp_path: Path, capsys: pytest.CaptureFix
 def test_unproven_moves_are_not_reported_as_failures() -> None:
     zone = draw_room_zone(np.random.default_rng([3, 411]), most_empty=10)
     assert zone is not None
-    few, all_ = (
-        grow(zone, np.random.default_rng(0), most_boards=20, nodes=n) for n in (900, 1_000_000)
-    )
+    limits = (900, 1_000_000)
+    few, all_ = (grow(zone, np.random.default_rng(0), most_boards=20, nodes=n) for n in limits)
     assert [p.level for p in few] != [p.level for p in all_]  # boards are passed over
     prover, checked = Prover(zone), 0
     for position in few:
