@@ -502,8 +502,13 @@ def test_the_lobby_has_titles_and_the_games_to_continue(browser: Browser) -> Non
     assert f'<a href="{table}">Go</a>' in going
     shown = dict(re.findall(r"<b>([^<]+)</b><small>([^<]+)</small>", lobby))
     assert (shown["Matching pennies"], shown["RBC"]) == ("matching_pennies", "rbc")
-    assert re.search('<li data-groups="go lately"><a href="/games/go">', lobby)
-    assert '<li data-groups="rbc"><a href="/games/rbc">' in lobby
+    assert '<li data-game="go" data-groups="go lately"><a href="/games/go">' in lobby
+    assert 'data-groups="rbc"><a href="/games/rbc">' in lobby
+    facts = browser.ask("/facts").json
+    told = {game: " ".join(facts[game].values()) for game in ("go", "pig", "kuhn_poker")}
+    assert told == {"go": "2 no no no", "pig": "3 no yes no", "kuhn_poker": "2 yes yes no"}
+    at_once = [game for game, own in facts.items() if own["simultaneous"] == "yes"]
+    assert at_once == ["goofspiel", "matching_pennies", "prisoners_dilemma", "rock_paper_scissors"]
 
 
 def test_the_form_of_go_shows_five_rules_and_no_json(browser: Browser) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -44,6 +45,13 @@ _CLOCK_FIELDS: Final = (
 )
 CLOCKS: Final = ("none", "per-move", "absolute", "fischer", "byo-yomi")
 _LONGEST = 4000
+FILTERS: Final = (
+    ("players", "Players", ("1", "2", "3", "4+")),
+    ("hidden", "Hidden information", ("yes", "no")),
+    ("chance", "Chance", ("yes", "no")),
+    ("simultaneous", "Simultaneous moves", ("yes", "no")),
+)
+"""What the games of the lobby are filtered by: a fact, its label and its values."""
 _OPEN_FIELDS = 5  # of a game's rules; the others are folded
 
 
@@ -386,6 +394,22 @@ def title_of(name: str) -> str:
     """Return the name of a game as a title: ``Matching pennies``, and initials such as ``RBC``."""
     words = name.rpartition(":")[2].replace("_", " ").replace("-", " ")
     return words[:1].upper() + words[1:] if set(words) & set("aeiouy") else words.upper()
+
+
+@functools.cache
+def facts_of(name: str) -> Mapping[str, str]:
+    """Return the values of a game's `FILTERS`, by fact; empty if the game cannot be loaded."""
+    try:
+        info = load_game(name).info
+    except MiaiError:
+        return {}
+    flags = {
+        "hidden": not info.perfect_information,
+        "chance": info.max_chance_outcomes > 0,
+        "simultaneous": info.simultaneous,
+    }
+    players = str(info.num_players) if info.num_players < 4 else "4+"
+    return {"players": players, **{fact: "yes" if is_so else "no" for fact, is_so in flags.items()}}
 
 
 def players_of(game: Game) -> Sequence[str]:

@@ -22,9 +22,11 @@ from miai.plugins.kinds import AGENT, GAME
 from miai.plugins.loader import registry
 from miai.web.guard import Browsers, enter
 from miai.web.lobby import (
+    FILTERS,
     FormError,
     agents_of,
     entered_in,
+    facts_of,
     fields_of,
     form_page,
     picture_of,
@@ -50,6 +52,7 @@ class Pages:
         self._tables, self._browsers = tables, browsers
         self.routes = [
             Route("/", self.lobby),
+            Route("/facts", self.facts),
             Route("/assets/{name}", assets("miai.web", "miai.pages")),
             Route("/games/{game}", self.new_game, methods=["GET", "POST"]),
             Route("/games/{game}/picture.svg", self.picture),
@@ -90,6 +93,7 @@ class Pages:
                 }
                 for game in found
             ],
+            filters=FILTERS,
             plugins=sorted({game.plugin for game in found}),
             going=[
                 _summary(table)
@@ -98,6 +102,11 @@ class Pages:
             ],
             tables=[_summary(table) for table in latest],
         )
+
+    async def facts(self, request: Request) -> Response:
+        """Send what the games are filtered by: to load them all takes longer than the page."""
+        facts = await to_thread.run_sync(lambda: {name: facts_of(name) for name in game_names()})
+        return JSONResponse(facts)
 
     async def picture(self, request: Request) -> Response:
         """Send the beginning of a game as a picture."""
