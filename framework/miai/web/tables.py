@@ -48,7 +48,7 @@ from miai.process.agent_process import AgentProcess
 from miai.process.compilations import compilation_text
 from miai.process.kernel_caches import prepare_kernels
 from miai.process.sandbox import ProcessLimits
-from miai.record import GameRecord, MoveRecord, result_text
+from miai.record import GameRecord, MoveRecord, ending_text
 from miai.record_reader import read_record
 from miai.web.analysis import Estimates, EstimateView, Thoughts, analysis_of, thoughts_of
 from miai.web.frames import Camera, SeatFrame, still
@@ -715,7 +715,6 @@ class GameTable:
 
     def news(self, player: int) -> dict[str, Any]:
         """Return everything that a page of a player, or with -1 of a spectator, shows now."""
-        names = self.game.info.player_names
         starting = self.running and (not self._ready.is_set() or self._session.catching_up)
         frame = self._frame_at_rest(player) if starting else self.frame(player)
         # While earlier moves are played again, the seats know less than the page has shown.
@@ -733,7 +732,7 @@ class GameTable:
             "analysis": self.can_analyse(player),
             "estimate": self.estimate_of(player),
             "clocks": None if self.control.kind == "none" else self._clocks(player),
-            "result": result_text(self.record, names) if self.record else "",
+            "result": ending_text(self.record, self.game) if self.record else "",
         }
         if self.game.info.perfect_information:
             news["moves"] = list(map(self._move_text, self.moves))
