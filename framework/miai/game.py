@@ -231,6 +231,21 @@ class Game(ABC):
         """Return the parameters that players' programs are told; by default all."""
         return self.parameters.model_dump()
 
+    def draw_returns(self) -> tuple[float, ...]:
+        """Return each player's utility if all agree on a draw: equal shares of the constant sum."""
+        share = (self.info.utility_sum or 0.0) / self.info.num_players
+        return (share,) * self.info.num_players
+
+    def result_reason(self, result: str) -> str:
+        """Return why a game ended so, for people, to follow who won: ``by 3.5 points``.
+
+        By default the result in parentheses; empty if it only says who won.
+
+        Args:
+          result: as `State.result_to_string` writes it; in a foreign record it may be any text.
+        """
+        return "" if result.endswith((" wins", "draw")) or not result else f"({result})"
+
     def verify(self, history: Sequence[int]) -> None:  # noqa: B027 - most games need none
         """Look whether the game itself fails, or contradicts itself, along some actions.
 

@@ -20,7 +20,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 
 from miai.drawn import Drawn
 from miai.errors import RecordError
-from miai.game import Observation
+from miai.game import Game, Observation
 from miai.plain import Json, dumps, listed, one_line, to_plain
 
 SCHEMA = "miai.record/1"
@@ -33,6 +33,7 @@ class Termination(StrEnum):
     UNFINISHED = "unfinished"
     MOVE_LIMIT = "move-limit"
     ADJUDICATION = "adjudication"
+    AGREEMENT = "agreement"
     RESIGNATION = "resignation"
     TIME = "time"
     ILLEGAL_ACTION = "illegal-action"
@@ -198,10 +199,9 @@ class GameRecord(Drawn):
 
 
 _REASONS: Final[Mapping[Termination, str]] = {
-    Termination.TERMINAL: "",
-    Termination.UNFINISHED: "",
     Termination.MOVE_LIMIT: " at the move limit",
     Termination.ADJUDICATION: " by adjudication",
+    Termination.AGREEMENT: " by agreement",
     Termination.RESIGNATION: "resigned",
     Termination.TIME: "ran out of time",
     Termination.ILLEGAL_ACTION: "played an illegal action",
@@ -211,32 +211,45 @@ _REASONS: Final[Mapping[Termination, str]] = {
     Termination.UNAVAILABLE: "could not play",
 }
 """Why a game ended, after its result or its loser's name."""
+_BETWEEN_TWO: Final = {Termination.RESIGNATION: " by resignation", Termination.TIME: " on time"}
 
 
-def ending_text(record: GameRecord, names: Sequence[str]) -> str:
-    """Return in words who won a game and why: ``white wins (W+6.5)``.
+def ending_text(record: GameRecord, game: Game | None = None) -> str:
+    """Return in words who won a game and why: ``White wins by 6.5 points``.
 
     Args:
-      names: the players' names in player order.
+      game: the record's, which names the players and the reason; without it the record does.
     """
+    names = [p.name for p in record.players] if game is None else game.info.player_names
+    payoffs = len(names) == 1 or (game is not None and game.info.payoffs)
     best = [n for n, r in zip(names, record.returns, strict=False) if r == max(record.returns)]
-    ending = "a draw" if len(best) == len(names) > 1 else winners_text(best)
-    why = "" if record.loser is None else f", {names[record.loser]} "
-    why += _REASONS[record.termination]
-    if record.losers:  # the detail says why each of them did
-        why = ", " + listed([names[loser] for loser in record.losers]) + " forfeited"
-    if record.termination is Termination.UNFINISHED:
+    ending = "draw" if len(best) == len(names) > 1 else winners_text(best) if best else ""
+    if payoffs and any(record.returns):
+        amounts = zip(names, record.returns, strict=True)
+        ending = listed([f"{n} {'loses' if r < 0 else 'gains'} {abs(r):g}" for n, r in amounts])
+    detail = f" ({one_line(record.detail)})" if record.detail else ""
+    why = detail
+    if record.termination is Termination.TERMINAL:
+        why = reason_text(record.detail, game)
+    elif record.termination is Termination.UNFINISHED:
         ending = "unfinished"
-    elif record.termination is Termination.MOVE_LIMIT and len(best) != 1:
-        ending, why = "no winner", ""  # a draw in a tournament
-    detail = "" if record.detail in ("", ending) else f" ({one_line(record.detail)})"
-    return f"{ending}{why}{detail}"
+    elif record.termination is Termination.MOVE_LIMIT and len(best) != 1 and not payoffs:
+        ending = "no winner"  # a draw in a tournament
+    elif record.losers:  # the detail says why each of them did
+        why = f", {listed([names[loser] for loser in record.losers])} forfeited{detail}"
+    elif len(names) == 2 and record.termination in _BETWEEN_TWO:
+        why = f"{_BETWEEN_TWO[record.termination]}{detail}"
+    else:
+        who = "" if record.loser is None else f", {names[record.loser]} "
+        why = f"{who}{_REASONS[record.termination]}{detail}"
+    return f"{ending[:1].upper()}{ending[1:]}{why}"
 
 
-def result_text(record: GameRecord, names: Sequence[str]) -> str:
-    """Return `ending_text` with all players' returns: ``white wins: black -1, white +1``."""
-    scores = ", ".join(f"{n} {r:+g}" for n, r in zip(names, record.returns, strict=True))
-    return f"{ending_text(record, names)}: {scores}"
+def reason_text(result: str, game: Game | None) -> str:
+    """Return why a game ended with a result, to follow who won: `` by 6.5 points``."""
+    plain = f"({result})" if result else ""
+    reason = plain if game is None else game.result_reason(result)
+    return f" {one_line(reason)}" if reason else ""
 
 
 def winners_text(names: Sequence[str]) -> str:

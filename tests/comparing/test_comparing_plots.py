@@ -14,6 +14,7 @@ from tests.comparing.comparisons import config_text
 from tests.whole_texts import assert_expected
 
 from miai_tournaments.compare.config import Comparison, load_comparison
+from miai_tournaments.compare.output import verdict
 from miai_tournaments.compare.plots import draw_all, reached, series_of, shown
 from miai_tournaments.compare.schema import Arm
 from miai_tournaments.compare.summary import ArmRow, Interval, ratio_of_sums, wilson
@@ -74,6 +75,20 @@ def test_each_plot_is_a_picture_and_always_the_same(comparison: Comparison, tmp_
     assert_expected("comparison/no-errors.svg", (tmp_path / "calm" / names[0]).read_text())
     assert draw_all(tmp_path, comparison, [row_of("table")]) == ["pareto.svg", "ablation.svg"]
     assert draw_all(tmp_path, comparison, []) == []
+
+
+def test_the_verdict_is_on_the_fastest_arm_that_is_right_in_the_deepest_cell() -> None:
+    sure, unsure = Interval(3.0, 2.5, 3.5), Interval(0.9, 0.8, 1.2)
+    rows = [row_of("calm-1", 1, speedup_seconds=Interval(9.0)), row_of("calm-2", 2)]
+    assert verdict(rows[1:], "table").startswith("No arm has completed")
+    rows += [row_of("table", 2, speedup_seconds=Interval(1.0))]
+    rows += [row_of("rough-8", 2, wrong_values=1, speedup_seconds=Interval(8.0))]
+    rows += [row_of("calm-1", 2, speedup_seconds=unsure), row_of("quick", 2, speedup_seconds=sure)]
+    told = "g, depth 2, hard roots: 'quick' is 3.00 times as fast as 'table' (95 % 2.50-3.50), "
+    assert (
+        verdict(rows, "table") == f"{told}nodes \N{MULTIPLICATION SIGN} 1.00. Wrong values: 0 of 4."
+    )
+    assert "0.90 times as fast as 'table' (95 % 0.80-1.20, no clear" in verdict(rows[:-1], "table")
 
 
 def test_series_are_named_by_what_their_arms_share() -> None:

@@ -174,7 +174,7 @@ def test_a_game_is_played_and_recorded(tmp_path: Path) -> None:
     words = ("play", "tic_tac_toe", "--x", "mcts", "--o=random", "--x.simulations", "200")
     done = call_miai([*words, "--record", str(file), "--quiet", "--seed", "3"])
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(("x wins: ", "o wins: ", "a draw: "))
+    assert done.stdout.startswith(("X wins\n", "O wins\n", "Draw\n"))
     head = json.loads(file.read_text().splitlines()[0])
     assert [p["agent"] for p in head["players"]] == ["mcts", "random"]
     assert head["players"][0]["parameters"] == {"simulations": 200}

@@ -75,7 +75,7 @@ def test_a_disk_that_is_full_when_the_record_is_written(tmp_path: Path) -> None:
     file.symlink_to("/dev/full")
     done = miai("play", "tic_tac_toe", *RANDOM, "--record", str(file))
     assert_one_message(done, f"--record {file}: cannot be written: No space left on device")
-    assert "x +" in done.stdout
+    assert "X wins\n" in done.stdout
 
 
 def test_an_output_that_takes_nothing() -> None:
@@ -115,5 +115,5 @@ def test_an_agent_that_raises_is_shown_where_and_its_game_has_a_result(tmp_path:
     found = plugin(tmp_path, "'agent', 'raises', 'raises:Raises'", raises=source)
     done = miai("play", "tic_tac_toe", "--x", "raises", "--o", "random", "--quiet", **found)
     assert done.returncode == 0
-    assert done.stdout.startswith("o wins, x crashed (agent 'raises': RuntimeError: no idea)")
+    assert done.stdout.startswith("O wins, x crashed (agent 'raises': RuntimeError: no idea)")
     assert "in act" in done.stderr

@@ -299,21 +299,33 @@ def test_a_record_in_a_file_is_readable_by_eye(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("returns", "termination", "loser", "detail", "said"),
     [
-        ((-1, 1), "terminal", None, "W+6.5", "white wins (W+6.5)"),
-        ((-1, 1), "terminal", None, "white wins", "white wins"),
-        ((0, 0), "terminal", None, "", "a draw"),
-        ((1, -1), "resignation", 1, "", "black wins, white resigned"),
-        ((-1, 1), "crash", 0, "no\nidea", "white wins, black crashed (no / idea)"),
-        ((1, -1), "move-limit", None, "stopped", "black wins at the move limit (stopped)"),
-        ((0, 0), "move-limit", None, "saved", "no winner (saved)"),
-        ((), "move-limit", None, "", "no winner"),
+        ((-1, 1), "go terminal", None, "W+6.5", "White wins by 6.5 points"),
+        ((1, -1), "go terminal", None, "B+1", "Black wins by 1 point"),
+        ((0, 0), "go terminal", None, "0", "Draw"),
+        ((0, 0), "go terminal", None, "Void", "Draw by repetition"),
+        ((1, -1), "go terminal", None, "Black\nwon", "Black wins (Black / won)"),
+        ((1, -1), "go resignation", 1, "", "Black wins by resignation"),
+        ((1, -1), "go time", 1, "late", "Black wins on time (late)"),
+        ((-1, 1), "go crash", 0, "no\nidea", "White wins, black crashed (no / idea)"),
+        ((1, -1), "go move-limit", None, "stopped", "Black wins at the move limit (stopped)"),
+        ((0, 0), "go move-limit", None, "saved", "No winner (saved)"),
+        ((), "go move-limit", None, "", "No winner"),
+        ((0, 0), "go agreement", None, "", "Draw by agreement"),
+        ((0, 0), "go unfinished", None, "saved", "Unfinished (saved)"),
+        ((-1, 1), "rbc terminal", None, "0-1 king captured", "Black wins by king capture"),
+        ((0, 0), "rbc terminal", None, "1/2-1/2 move limit", "Draw at the move limit"),
+        ((1, -1), "tic_tac_toe terminal", None, "x wins", "X wins"),
+        ((-2, 2), "kuhn_poker terminal", None, "", "First loses 2 and second gains 2"),
+        ((0, 1, 0), "pig terminal", None, "7-30-4", "Second wins (7-30-4)"),
+        ((1, 0, 1), "pig time", 1, "", "First and third share the win, second ran out of time"),
     ],
 )
 def test_the_end_in_words(
     returns: tuple[float, ...], termination: str, loser: int | None, detail: str, said: str
 ) -> None:
+    game, termination = termination.split()
     record = GameRecord(
-        game="go",
+        game=game,
         game_version=1,
         game_parameters={},
         players=[],
@@ -322,4 +334,4 @@ def test_the_end_in_words(
         loser=loser,
         detail=detail,
     )
-    assert ending_text(record, ("black", "white")) == said
+    assert ending_text(record, miai.load_game(game)) == said

@@ -317,8 +317,8 @@ def test_who_forfeited_is_told_by_name() -> None:
     record = played(AUCTION, [0], [7], [RESIGN])
     assert record.detail.startswith("player2: illegal-action (action 7 (the game has actions 0 to")
     assert record.detail.endswith("; player3: resignation")
-    text = ending_text(record, AUCTION.info.player_names)
-    assert text.startswith("player1 wins, player2 and player3 forfeited (player2: illegal-action")
+    text = ending_text(record, AUCTION)
+    assert text.startswith("Player1 wins, player2 and player3 forfeited (player2: illegal-action")
 
 
 @pytest.mark.parametrize("losers", [[1, 0], [0], [1, 2], [0, 3], [0, 0], "01"])

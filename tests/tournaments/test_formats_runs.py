@@ -333,7 +333,7 @@ def test_replays_show_verdicts(folder: Path) -> None:
     ended = [i for i, r in records(folder).items() if r.termination is Termination.ADJUDICATION]
     with Store.read(folder) as store:
         replayed = replay_of(store, ended[0])
-    assert re.search("The game ends: (o wins|x wins|a draw) by adjudication", replayed)
+    assert re.search("The game ends: (O wins|X wins|Draw) by adjudication", replayed)
 
 
 def test_joining_runs_with_other_rules_warns(adjudicated: Path, tmp_path: Path) -> None:

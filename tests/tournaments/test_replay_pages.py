@@ -50,7 +50,7 @@ def check_page(record: GameRecord, *, views: int, **options: Any) -> Node:
         assert node.one("h2").one("b").text() == move.text
     for node in shown:
         assert len(list(node.all("figure"))) == views
-    ending = ending_text(record, load_game(record.game).info.player_names)
+    ending = ending_text(record, load_game(record.game))
     assert shown[-1].one("p", class_="ending").text() == f"The game ends: {ending}"
     assert f"{ending}; returns" in page.one("header").text()
     assert page.one("input", id="slider").attributes["max"] == str(len(record.moves))

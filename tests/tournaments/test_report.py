@@ -63,7 +63,7 @@ def game(
     worth: float = 1.0,
 ) -> GameRow:
     """Return a finished game; `result` is 1, 0 or -1 for the first player."""
-    faulty = termination not in ("terminal", "move-limit", "adjudication")
+    faulty = termination not in ("terminal", "move-limit", "adjudication", "agreement")
     return GameRow(
         game_id=f"g{number:03}",
         pair_id=f"pair-{number // 2}",
@@ -249,7 +249,7 @@ def test_a_game_without_two_players_and_a_return_of_each_is_refused(row: GameRow
 def round_robin(players: int, rounds: int = 1) -> list[GameRow]:
     rng = np.random.default_rng(players)
     names = [f"agent-{i}" for i in range(players)]
-    kinds = [str(termination) for termination in Termination]
+    kinds = [str(termination) for termination in Termination if termination != "agreement"]
     rows: list[GameRow] = []
     for _ in range(rounds):
         for a in names:

@@ -285,6 +285,8 @@ def test_a_comparison_shows_its_tables_and_how_far_it_is(tmp_path: Path) -> None
         for row in shown["rows"]:
             assert row["arm"] in whole.text
         titles = re.findall(r"<h2>([^<]+)</h2>", whole.text)
+        assert titles[0] == "Verdict"
+        assert "times as fast as" in whole.text.partition("data:image/svg")[0]
         assert len([title for title in titles if "against" in title]) == len(
             {(row["game"], row["depth"], row["class"]) for row in shown["rows"]}
         )

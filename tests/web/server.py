@@ -124,10 +124,10 @@ class Browser:
         """Answer with a move to the position of a number."""
         return self.post(f"{table}/answers", {"number": number, "kind": "move", "action": action})
 
-    def invite(self, guest: Browser, table: str, seat: int = 1) -> None:
-        """Let a guest sit down."""
+    def invite(self, guest: Browser, table: str, seat: int = 1, name: str = "") -> None:
+        """Let a guest of a name sit down."""
         address = self.post(f"{table}/invitations/{seat}", {}).json["address"]
-        assert guest.form("/" + address.split("/", 3)[3], {}).status == 200
+        assert guest.form("/" + address.split("/", 3)[3], {"name": name}).status == 200
 
     def new_table(self, game: str, **values: str) -> str:
         """Make a table, at which one plays against random moves if nothing else is said.

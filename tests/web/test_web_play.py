@@ -21,6 +21,7 @@ from miai.errors import ConfigError, RecordError
 from miai.files import Journal
 from miai.playing.hints import decision_in_place, hint_line
 from miai.playing.match import InProcessSeat
+from miai.playing.replay import replay
 from miai.plugins.kinds import AGENT
 from miai.plugins.loader import registry
 from miai.record import MoveRecord
@@ -53,8 +54,7 @@ def test_a_game_against_an_agent_is_played_to_its_end_and_kept(browser: Browser)
     for text in news["moves"]:
         state.apply_action(state.string_to_action(text))
     assert state.is_terminal()
-    for value in state.returns():
-        assert f"{value:+g}" in news["result"]
+    assert news["result"] == state.result_to_string().capitalize()
     replay = browser.ask(f"{table}/replay").text
     assert "random" in replay
     assert "tic_tac_toe" in browser.ask("/").text
@@ -133,7 +133,8 @@ def test_a_table_is_what_its_journal_tells(tmp_path: Path) -> None:
     assert [table.player_of(name) for name in ("b", "c", "", "d")] == [0, 1, -1, -1]
     # Its clocks: 60 - 1.5 + 2 and 60 - 2.25 + 2 seconds.
     assert_expected("web-table.html", dumps([table.news(-1), table.page(-1)], indent=1))
-    assert table.news(0) == table.news(1) == table.news(-1)
+    first, second, onlooker = [table.news(player) | {"chairs": []} for player in (0, 1, -1)]
+    assert first == second == onlooker
     for ask, refusal in ((table.analyse, "the analysis is shown when"), (table.estimate, "no est")):
         with pytest.raises(ConfigError, match=refusal):
             ask(0)
@@ -197,7 +198,7 @@ def test_a_restart_loses_nothing(tmp_path: Path) -> None:
             assert after["frame"] == before["frame"]
             number = after["frame"]["number"]
             browser.post(f"{table}/answers", {"number": number, "kind": "resign"})
-            assert "o wins, x resigned" in events.until(is_over)["result"]
+            assert events.until(is_over)["result"] == "O wins by resignation"
 
 
 def test_the_first_page_after_a_restart_needs_no_rules(
@@ -502,8 +503,13 @@ def test_the_lobby_has_titles_and_the_games_to_continue(browser: Browser) -> Non
     assert f'<a href="{table}">Go</a>' in going
     shown = dict(re.findall(r"<b>([^<]+)</b><small>([^<]+)</small>", lobby))
     assert (shown["Matching pennies"], shown["RBC"]) == ("matching_pennies", "rbc")
-    assert re.search('<li data-groups="go lately"><a href="/games/go">', lobby)
-    assert '<li data-groups="rbc"><a href="/games/rbc">' in lobby
+    assert '<li data-game="go" data-groups="go lately"><a href="/games/go">' in lobby
+    assert 'data-groups="rbc"><a href="/games/rbc">' in lobby
+    facts = browser.ask("/facts").json
+    told = {game: " ".join(facts[game].values()) for game in ("go", "pig", "kuhn_poker")}
+    assert told == {"go": "2 no no no", "pig": "3 no yes no", "kuhn_poker": "2 yes yes no"}
+    at_once = [game for game, own in facts.items() if own["simultaneous"] == "yes"]
+    assert at_once == ["goofspiel", "matching_pennies", "prisoners_dilemma", "rock_paper_scissors"]
 
 
 def test_the_form_of_go_shows_five_rules_and_no_json(browser: Browser) -> None:
@@ -543,3 +549,40 @@ def test_an_invitation_that_was_taken_is_not_offered(browser: Browser) -> None:
         browser.invite(Browser(browser.port), table)
     with browser.watching(table) as events:
         assert events.until(lambda news: news["stage"] != "waiting")["empty"] == []
+
+
+def test_two_friends_agree_on_a_draw_and_on_a_rematch(browser: Browser, tmp_path: Path) -> None:
+    ann, guest = "<i>Ann\u202e", Browser(browser.port)
+    table = browser.new_table("tic_tac_toe", **{"players.1.agent": "guest", "name": ann})
+    browser.invite(guest, table, name="x" * 99)
+    long = "x" * 23 + "\u2026"
+    assert f"x: <b>&lt;i&gt;Ann? (you)</b></span>, <span>o: <b>{long}" in browser.ask(table).text
+
+    def offer(who: Browser, kind: str) -> int:
+        return who.post(f"{table}/offers", {"kind": kind}).status
+
+    with browser.watching(table) as own, guest.watching(table) as other:
+        number = own.until(is_turn)["frame"]["number"]
+        assert (own.last["chairs"], own.last["offer"]) == (["<i>Ann? (you)", long], "draw")
+        assert [offer(browser, "rematch"), offer(browser, "draw")] == [409, 200]
+        assert other.until(lambda news: news["offered"])["offered"] == [False]
+        assert offer(guest, "decline") == 200
+        assert own.until(lambda news: not news["offered"])["stage"] == "playing"
+        offer(guest, "draw")
+        browser.move(table, number, 4)  # which declines
+        own.until(lambda news: len(news["moves"]) == 1)
+        assert (own.last["offered"], offer(browser, "draw"), offer(guest, "draw")) == ([], 200, 200)
+        assert own.until(is_over)["result"] == other.until(is_over)["result"] == "Draw by agreement"
+        assert offer(let_in(browser.port), "rematch") == 403
+        assert {offer(who, "rematch") for who in (guest, guest, browser)} == {200}
+        while not other.next()["rematch"]:
+            pass
+    name = table.removeprefix("/tables/")
+    record = GameTable.open(tmp_path / "games" / f"{name}.jsonl", hidden=()).record
+    assert record is not None
+    assert (record.termination, record.returns) == ("agreement", (0.0, 0.0))
+    assert [player.name for player in record.players] == ["<i>Ann?", long]
+    replay(record)
+    swapped = f"x: <b>{long} (you)</b></span>, <span>o: <b>&lt;i&gt;Ann?<"
+    assert swapped in guest.ask(f"/tables/{other.last['rematch']}").text
+    assert guest.ask(f"{table}/replay").status == 200, "the first game stays open to the guest"

@@ -93,7 +93,7 @@ def play(
     vanishes with what was typed. A game between agents shows the true positions.
     """
     from miai.api import load_game
-    from miai.record import result_text
+    from miai.record import ending_text
 
     game_name, parameters = game_of(game_name, settings or [])
     game = load_game(game_name, **parameters)
@@ -105,7 +105,7 @@ def play(
     display = _GameDisplay(quiet=quiet, human=people)
     result = _play_game(game, parameters, players, seed=drawn, display=display, adviser=adviser)
     display.show_end()
-    print(result_text(result, game.info.player_names))
+    print(ending_text(result, game))
     if seed is None and not quiet:
         print(f"--seed {drawn} plays with the same chance and the same agents again.")
     if writer:

@@ -11,7 +11,7 @@ from miai.information import PlayerView
 from miai.markup import svg_document, tag
 from miai.pages.document import printable_block
 from miai.pages.replay_page import replay_page
-from miai.record import GameRecord, result_text
+from miai.record import GameRecord, ending_text
 from miai.render import DrawingRenderer
 
 
@@ -42,7 +42,7 @@ def html_of(drawn: State | PlayerView | GameRecord) -> str | None:
         try:
             return framed(replay_page(drawn, drawn.game, worlds=0))
         except MiaiError as error:
-            ending = result_text(drawn, [player.name for player in drawn.players])
+            ending = ending_text(drawn)
             return _text(f"{drawn.game}, {ending}\nno replay: {error}")
     if svg_of(drawn):
         return None

@@ -365,7 +365,7 @@ def _heading(
         Markup("%s (%s)") % (name(player.name), _actor_name(seat, game.info))
         for seat, player in enumerate(record.players)
     ]
-    result = ending_text(record, game.info.player_names)
+    result = ending_text(record, game)
     returns = ", ".join(f"{value:g}" for value in record.returns)
     between = Markup(" against ") if len(players) == 2 else Markup(", ")
     lines = [
@@ -442,7 +442,7 @@ def _caption(number: int, move: MoveRecord | None, game: Game, record: GameRecor
         parts.append(tag("small", f" {_duration(move.seconds)}"))
     heading = tag("h2", *parts)
     if number == len(record.moves):
-        ending = f"The game ends: {ending_text(record, game.info.player_names)}"
+        ending = f"The game ends: {ending_text(record, game)}"
         return heading + tag("p", text(ending, 300), class_="ending")
     return heading
 

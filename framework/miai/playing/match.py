@@ -227,6 +227,10 @@ class _Forfeit(Exception):  # noqa: N818 - a way out of the game, not an error
         self.failures = failures
 
 
+class DrawAgreed(BaseException):
+    """Both players agree on a draw; raised by the seat of a person who is asked."""
+
+
 def turn_is_over(before: int, state: State) -> bool:
     """Return whether the turn of whoever led to a state ended with that action.
 
@@ -292,6 +296,9 @@ class Match:
             self._conclude(verdict)
         except _Forfeit as forfeit:
             self._forfeit(forfeit.failures)
+        except DrawAgreed:
+            self.record.returns = self.game.draw_returns()
+            self.record.termination = Termination.AGREEMENT
         self._end()
         record = self.record
         record.verdicts = [] if self.panel is None else self.panel.verdicts

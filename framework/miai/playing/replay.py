@@ -27,6 +27,7 @@ _NO_LOSER = (
     Termination.UNFINISHED,
     Termination.MOVE_LIMIT,
     Termination.ADJUDICATION,
+    Termination.AGREEMENT,
 )
 
 
@@ -312,7 +313,8 @@ def _check_end(record: GameRecord, state: State) -> None:
     elif reason is Termination.UNFINISHED:
         expected = (0.0,) * len(record.players)
     elif record.loser is None:
-        expected = state.truncated_returns()
+        drawn = reason is Termination.AGREEMENT
+        expected = state.game.draw_returns() if drawn else state.truncated_returns()
     else:
         expected = state.game.forfeit_returns(record.losers or (record.loser,))
     pairs = list(zip(expected, record.returns, strict=False))

@@ -52,7 +52,7 @@ class Browsers:
 
     Attributes:
       path: where they are kept, so that a restart of the server does not lock anybody out.
-      guests: those that came by an invitation: digest to name and the table they may see.
+      guests: those that came by an invitation: digest to name and the tables they may see.
       owners: those that have shown the token: digest to name.
     """
 
@@ -79,11 +79,21 @@ class Browsers:
         owner, (guest, _) = self.owners.pop(former, ""), self.guests.pop(former, ("", ""))
         name = owner or guest or digest
         self._add(digest, "" if owner else table, name)
+        self._store()
+        return cookie, name
+
+    def follow(self, browser: str, table: str) -> None:
+        """Let a guest see one more game; it sees the latest eight."""
+        for digest, (name, tables) in self.guests.items():
+            if name == browser:
+                self.guests[digest] = name, " ".join([*tables.split()[-7:], table])
+        self._store()
+
+    def _store(self) -> None:
         entries = [[d, "", n] for d, n in self.owners.items()]
         entries += [[d, t, n] for d, (n, t) in self.guests.items()]
         Journal(self.path).replace(entries)
         self.path.chmod(0o600)
-        return cookie, name
 
     def _add(self, digest: str, table: str, name: str = "") -> None:
         if table:
@@ -151,7 +161,7 @@ class Guard:
         headers, state = Headers(scope=scope), scope.setdefault("state", {})
         state["cookie"] = digest_of(_cookie(headers))
         state["owner"] = state["cookie"] in self._browsers.owners
-        guest, state["table"] = self._browsers.guests.get(state["cookie"], ("", ""))
+        guest, state["tables"] = self._browsers.guests.get(state["cookie"], ("", ""))
         state["browser"] = self._browsers.owners.get(state["cookie"], guest)
         # A name of another site that leads to this address (DNS rebinding) still says so here.
         if headers.get("host", "") not in self._hosts:
@@ -175,7 +185,7 @@ class Guard:
         # In constant time: an ordinary comparison is the longer, the more of a guess is right.
         if shown and hmac.compare_digest(shown.encode(), self._token.encode()):
             return enter(self._browsers.admit(state["cookie"])[0], path)
-        own = state["table"] and f"{path}/".startswith(f"/tables/{state['table']}/")
+        own = any(f"{path}/".startswith(f"/tables/{own}/") for own in state["tables"].split())
         state["known"] = bool(state["owner"] or own)
         if state["known"] or path.startswith(_OPEN):
             return None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import random
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +16,7 @@ from starlette.responses import Response
 from miai.api import load_game, opponents_of, renderer_for
 from miai.clock import IncrementPer, TimeControl
 from miai.errors import ConfigError, MiaiError
-from miai.game import Game, Player
+from miai.game import Game, Player, sample_chance
 from miai.information import PlayerView
 from miai.markup import svg_document, tag
 from miai.pages.document import printable
@@ -43,7 +45,16 @@ _CLOCK_FIELDS: Final = (
     ("period_seconds", "Seconds of a period (byo-yomi)", float),
 )
 CLOCKS: Final = ("none", "per-move", "absolute", "fischer", "byo-yomi")
+LONGEST_NAME: Final = 24
+"""Maximum length of a person's name."""
 _LONGEST = 4000
+FILTERS: Final = (
+    ("players", "Players", ("1", "2", "3", "4+")),
+    ("hidden", "Hidden information", ("yes", "no")),
+    ("chance", "Chance", ("yes", "no")),
+    ("simultaneous", "Simultaneous moves", ("yes", "no")),
+)
+"""What the games of the lobby are filtered by: a fact, its label and its values."""
 _OPEN_FIELDS = 5  # of a game's rules; the others are folded
 
 
@@ -246,7 +257,9 @@ def setting_of(
     for player, name in enumerate(made.info.player_names):
         chair = _chair(game, ranks, f"players.{player}", name, entered, mistakes, programs)
         if chair.agent in (ME, GUEST):
-            chair = Chair(agent=PERSON, browser=browser if chair.agent == ME else "")
+            own = chair.agent == ME
+            name = name_of(entered) if own else ""
+            chair = Chair(agent=PERSON, browser=browser if own else "", name=name)
         chairs.append(chair)
     if sum(chair.browser != "" for chair in chairs) > 1:
         mistakes[""] = "you can play for one player only: invite somebody for the other"
@@ -255,6 +268,12 @@ def setting_of(
     if mistakes:
         raise FormError(mistakes)
     return Setting(game=game, parameters=parameters, chairs=chairs, seed=seed, clock=clock)
+
+
+def name_of(entered: Mapping[str, str]) -> str:
+    """Return the name of the person who filled a form in; empty for none."""
+    text = entered.get("name", "").strip()
+    return printable(text, LONGEST_NAME) if text else ""
 
 
 def _suspects(game: str, parameters: Mapping[str, Any]) -> list[str]:
@@ -372,20 +391,36 @@ def picture_of(name: str) -> str:
 
 
 def _first_view(game: Game) -> PlayerView:
-    """Return the first player's view when it is first to act, with the first draws of chance."""
-    view, state = PlayerView(game, 0), game.new_initial_state()
+    """Return the first player's view when somebody is first to act, after some draws of chance."""
+    view, state, rng = PlayerView(game, 0), game.new_initial_state(), random.Random(1)
     while True:
         if (observation := state.observation(0)) is not None:
             view.observe(observation)
         if state.current_player() != Player.CHANCE:
             return view
-        state.apply_action(state.legal_actions()[0])
+        state.apply_action(sample_chance(state, rng))  # the first outcome may come back for ever
 
 
 def title_of(name: str) -> str:
     """Return the name of a game as a title: ``Matching pennies``, and initials such as ``RBC``."""
     words = name.rpartition(":")[2].replace("_", " ").replace("-", " ")
     return words[:1].upper() + words[1:] if set(words) & set("aeiouy") else words.upper()
+
+
+@functools.cache
+def facts_of(name: str) -> Mapping[str, str]:
+    """Return the values of a game's `FILTERS`, by fact; empty if the game cannot be loaded."""
+    try:
+        info = load_game(name).info
+    except MiaiError:
+        return {}
+    flags = {
+        "hidden": not info.perfect_information,
+        "chance": info.max_chance_outcomes > 0,
+        "simultaneous": info.simultaneous,
+    }
+    players = str(info.num_players) if info.num_players < 4 else "4+"
+    return {"players": players, **{fact: "yes" if is_so else "no" for fact, is_so in flags.items()}}
 
 
 def players_of(game: Game) -> Sequence[str]:
@@ -442,6 +477,7 @@ def form_page(
         fields=fields[:_OPEN_FIELDS] if parameters is None else [],
         folded=fields[_OPEN_FIELDS:] if parameters is None else [],
         players=players,
+        name=entered.get("name", ""),
         choices=[(ME, "you"), (GUEST, "somebody you invite")],
         ranks=[
             (RANK + o.name, f"{level}: {o.summary or o.name}") for level, o in enumerate(ranks, 1)

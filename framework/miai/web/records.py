@@ -25,7 +25,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from miai.api import load_game
+from miai.api import load_game, recorded_game
 from miai.errors import ConfigError, MiaiError
 from miai.files import write_text
 from miai.game import State
@@ -33,7 +33,7 @@ from miai.pages.document import counted, printable
 from miai.pages.replay_page import replay_page
 from miai.plain import Json, listed, one_line
 from miai.playing.record_files import formats, read_records
-from miai.record import GameRecord, Termination
+from miai.record import GameRecord, ending_text
 from miai.record_reader import read_record
 from miai.web.lobby import FormError, entered_in, form_page, players_of, setting_of
 from miai.web.tables import GameTable, TableSet, kept_file, refuse_opened
@@ -122,7 +122,7 @@ class Shelf:
         label: dict[str, Json] = {
             "file": printable(file, _NAME),
             "moves": len(record.moves),
-            "result": _result(record),
+            "result": ending_text(record, recorded_game(record.game, record.game_parameters)),
             "opened": datetime.now(UTC).isoformat(timespec="seconds"),
         }
         kept = replace(record, tags={**record.tags, _LABEL: label})
@@ -156,12 +156,6 @@ class Shelf:
             except (KeyError, TypeError, ValueError):
                 continue
         return sorted(found, key=lambda summary: (summary.opened, summary.id), reverse=True)
-
-
-def _result(record: GameRecord) -> str:
-    how = "" if record.termination is Termination.TERMINAL else str(record.termination)
-    parts = [how, record.detail]
-    return one_line(", ".join(filter(None, parts)))
 
 
 def _summary(name: str, head: Mapping[str, Any]) -> RecordSummary:

@@ -22,11 +22,14 @@ from miai.plugins.kinds import AGENT, GAME
 from miai.plugins.loader import registry
 from miai.web.guard import Browsers, enter
 from miai.web.lobby import (
+    FILTERS,
     FormError,
     agents_of,
     entered_in,
+    facts_of,
     fields_of,
     form_page,
+    name_of,
     picture_of,
     players_of,
     setting_of,
@@ -50,6 +53,7 @@ class Pages:
         self._tables, self._browsers = tables, browsers
         self.routes = [
             Route("/", self.lobby),
+            Route("/facts", self.facts),
             Route("/assets/{name}", assets("miai.web", "miai.pages")),
             Route("/games/{game}", self.new_game, methods=["GET", "POST"]),
             Route("/games/{game}/picture.svg", self.picture),
@@ -58,6 +62,7 @@ class Pages:
             Route("/tables/{table}", self.table),
             Route("/tables/{table}/events", self.events),
             Route("/tables/{table}/answers", self.answer, methods=["POST"]),
+            Route("/tables/{table}/offers", self.offer, methods=["POST"]),
             Route("/tables/{table}/hints", self.hint, methods=["POST"]),
             Route("/tables/{table}/analysis", self.analysis),
             Route("/tables/{table}/estimate", self.estimate),
@@ -90,6 +95,7 @@ class Pages:
                 }
                 for game in found
             ],
+            filters=FILTERS,
             plugins=sorted({game.plugin for game in found}),
             going=[
                 _summary(table)
@@ -98,6 +104,11 @@ class Pages:
             ],
             tables=[_summary(table) for table in latest],
         )
+
+    async def facts(self, request: Request) -> Response:
+        """Send what the games are filtered by: to load them all takes longer than the page."""
+        facts = await to_thread.run_sync(lambda: {name: facts_of(name) for name in game_names()})
+        return JSONResponse(facts)
 
     async def picture(self, request: Request) -> Response:
         """Send the beginning of a game as a picture."""
@@ -147,6 +158,7 @@ class Pages:
         table = await self._find(request)
         if table.player_of(request.state.browser) >= 0:
             return RedirectResponse(f"/tables/{table.id}", 303)
+        entered = await entered_in(request) if request.method == "POST" else {}
         player = table.invited(request.path_params["key"])
         if player < 0 or request.method == "GET":
             name = players_of(table.game)[player] if player >= 0 else ""
@@ -154,7 +166,7 @@ class Pages:
             return page("invitation.html", owner=False, status=200 if name else 410, **values)
         table.setting.chairs[player].invitation = ""  # before anybody else has a turn
         cookie, browser = self._browsers.admit(request.state.cookie, table=table.id)
-        await to_thread.run_sync(table.sit, player, browser)
+        await to_thread.run_sync(table.sit, player, browser, name_of(entered))
         return enter(cookie, f"/tables/{table.id}")
 
     async def table(self, request: Request) -> Response:
@@ -195,6 +207,23 @@ class Pages:
             await to_thread.run_sync(_answer, table, player, said)
         except ConfigError as error:
             return _refused(str(error), 409)
+        return JSONResponse({})
+
+    async def offer(self, request: Request) -> Response:
+        """Take a player's offer of a draw or a rematch, or that it declines the other's."""
+        table = await self._find(request)
+        player = table.player_of(request.state.browser)
+        said = (await _said(request) or {}).get("kind")
+        if player < 0:
+            return _refused("you only look on here", 403)
+        try:
+            agreed = await to_thread.run_sync(table.offer, player, str(said)[:20])
+            if agreed and said == "rematch":
+                made = await to_thread.run_sync(self._tables.rematch, table)
+                for chair in made.setting.chairs:
+                    self._browsers.follow(chair.browser, made.id)
+        except (MiaiError, OSError) as error:
+            return _refused(one_line(str(error)), 409)
         return JSONResponse({})
 
     async def hint(self, request: Request) -> Response:
@@ -326,7 +355,7 @@ def _refused(reason: str, status: int) -> Response:
 
 def _summary(table: GameTable) -> dict[str, str]:
     players = ", ".join(
-        f"{name}: {described(chair.agent)}"
+        f"{name}: {described(chair)}"
         for name, chair in zip(players_of(table.game), table.setting.chairs, strict=True)
     )
     return {

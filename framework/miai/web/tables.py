@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import hashlib
 import json
 import logging
@@ -40,7 +41,7 @@ from miai.pages.document import printable
 from miai.pages.replay_page import legend
 from miai.plain import Json, dumps, one_line, to_plain
 from miai.playing.hints import decision_in_place, hint_line
-from miai.playing.match import Seat, SeatReply, play_game, turn_is_over
+from miai.playing.match import DrawAgreed, Seat, SeatReply, play_game, turn_is_over
 from miai.playing.session import RevisableGame, TakeBack
 from miai.plugins.kinds import GAME
 from miai.plugins.loader import registry
@@ -48,8 +49,9 @@ from miai.process.agent_process import AgentProcess
 from miai.process.compilations import compilation_text
 from miai.process.kernel_caches import prepare_kernels
 from miai.process.sandbox import ProcessLimits
-from miai.record import GameRecord, MoveRecord, result_text
+from miai.record import GameRecord, MoveRecord, ending_text
 from miai.record_reader import read_record
+from miai.seeds import SEED_BITS
 from miai.web.analysis import Estimates, EstimateView, Thoughts, analysis_of, thoughts_of
 from miai.web.frames import Camera, SeatFrame, still
 
@@ -95,12 +97,14 @@ class Chair:
       parameters: the agent's.
       browser: digest of the cookie of the person that sits here; empty while nobody does.
       invitation: digest of the key that lets a browser sit down; empty for none.
+      name: what the person that sits here is called; empty if it did not say.
     """
 
     agent: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     browser: str = ""
     invitation: str = ""
+    name: str = ""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -151,8 +155,10 @@ class PersonSeat:
     version = ""
     concurrent = True
 
-    def __init__(self, game: Game, camera: Camera, show: Callable[[], None]) -> None:
-        self.name = PERSON
+    def __init__(
+        self, game: Game, camera: Camera, show: Callable[[], None], *, name: str = ""
+    ) -> None:
+        self.name = name or PERSON
         self.parameters: Mapping[str, Any] = {}
         self._game, self._camera, self._show = game, camera, show
         self.view = PlayerView(game, 0)
@@ -292,6 +298,7 @@ class GameTable:
       stage: where it stands.
       problem: why it failed; empty otherwise.
       record: the finished game; None before.
+      rematch: name of the table at which its people play again; empty for none.
       channels: one for each player, by number; -1 for spectators.
     """
 
@@ -303,6 +310,7 @@ class GameTable:
         self.stage: Stage = "waiting"
         self.problem = ""
         self.record: GameRecord | None = None
+        self.rematch = ""
         self.channels = {player: SeatChannel() for player in range(-1, self.game.num_players())}
         self.touched = time.monotonic()
         self._path, self._journal = path, Journal(path)
@@ -311,6 +319,7 @@ class GameTable:
         self._thread: threading.Thread | None = None
         self._seats: list[Seat] = []
         self._stopping = self._wanted = False
+        self._offers: set[int] = set()  # the players who offer a draw or, at the end, a rematch
         self._paused, self._steps, self._pace = False, 0, threading.Condition()
         self._estimates = {
             player: Estimates(self.game, renderer_for(self.game)) for player in self.channels
@@ -368,9 +377,8 @@ class GameTable:
         elif "undo" in entry:
             self._session.moves = [m for m in self._session.moves if m.ply < entry["undo"]]
         elif "sit" in entry:
-            player, browser = entry["sit"]
-            self.setting.chairs[player].browser = browser
-            self.setting.chairs[player].invitation = ""
+            player, *of = entry["sit"]
+            _seat_person(self.setting.chairs[player], *of)
         elif "end" in entry:
             self.record = read_record(entry["end"])
             self.stage = "over"
@@ -392,11 +400,12 @@ class GameTable:
                 return player
         return -1
 
-    def sit(self, player: int, browser: str) -> None:
-        """Let a browser sit down."""
+    def sit(self, player: int, browser: str, name: str = "") -> None:
+        """Let a browser sit down, for a person of a name."""
         with self._lock:
-            self._journal.append([{"sit": [player, browser]}])
-            self.setting.chairs[player].browser = browser
+            self._journal.append([{"sit": [player, browser, name]}])
+            _seat_person(self.setting.chairs[player], browser, name)
+        self._show_stage()
 
     def invite(self, player: int) -> str:
         """Return the key of a new invitation to an empty chair; the last one is void."""
@@ -513,6 +522,46 @@ class GameTable:
         text = hint_line(seat.view, analyst.agent, decision)
         return {"action": action, "text": text, "thoughts": thoughts}
 
+    # -- what people agree on ------------------------------------------------------------------
+
+    @property
+    def _agreement(self) -> str:
+        """What two people may agree on now: ``draw``, ``rematch`` or nothing."""
+        info = self.game.info
+        if self._people != 2 or info.num_players != 2 or self.rematch:
+            return ""
+        drawn = info.utility_sum is not None and not info.payoffs and self._ready.is_set()
+        return "rematch" if self.stage == "over" else "draw" * (drawn and self.stage == "playing")
+
+    def offer(self, player: int, said: str) -> bool:
+        """Offer a draw or, after the game, a rematch; what both offer is agreed.
+
+        A draw ends the game; a rematch is for the caller to make. In a game without hidden
+        information an offer of a draw stands until the other player moves.
+
+        Args:
+          said: ``draw``, ``rematch`` or, to refuse what the other offers, ``decline``.
+
+        Returns whether both have agreed. Raises `ConfigError` if it cannot be offered now.
+        """
+        with self._lock:
+            if not self._agreement or said not in (self._agreement, "decline"):
+                raise ConfigError("that cannot be offered now: look again")
+            self._offers = self._offers | {player} if said != "decline" else set()
+            agreed = len(self._offers) == 2
+            if agreed:
+                self._offers = set()
+            for seat in self._seats if agreed else ():
+                if isinstance(seat, PersonSeat):
+                    seat.interrupt(DrawAgreed())
+        self._show_stage()
+        return agreed
+
+    def begin_rematch(self, name: str) -> None:
+        """Tell the players at which table they play again."""
+        self.rematch = name
+        self._show_stage()
+
     # -- analysis ------------------------------------------------------------------------------
 
     def can_analyse(self, player: int) -> bool:
@@ -583,7 +632,8 @@ class GameTable:
         chair = self.setting.chairs[player]
         if chair.agent == PERSON:
             camera = Camera(self.game, renderer_for(self.game))
-            return PersonSeat(self.game, camera, lambda: self._show(player))
+            show = functools.partial(self._show, player)
+            return PersonSeat(self.game, camera, show, name=chair.name)
         return self._process(chair)
 
     def _process(self, chair: Chair) -> AgentProcess:
@@ -613,7 +663,7 @@ class GameTable:
             if self._stopping:  # an agent that the server killed has not lost
                 raise Interrupted
             self._journal.append([{"end": record.to_json_lines()}])
-            self.record, self.stage = record, "over"
+            self.record, self.stage, self._offers = record, "over", set()
         except Interrupted:
             self.stage = "suspended"
         except Exception as error:
@@ -668,6 +718,8 @@ class GameTable:
         if state.pending_actions():
             return  # the other moves of this decision follow at once
         self._turn = state.acting_players(), time.monotonic()
+        if self.game.info.perfect_information and move.actor >= 0:  # else it would tell who moved
+            self._offers &= {move.actor}
         if not self._session.catching_up:
             self._ready.set()
         if not self.secret:
@@ -693,7 +745,7 @@ class GameTable:
             "on a busy machine this takes a while.",
             "game": self.setting.game,
             "names": [printable(name, 40) for name in self.game.info.player_names],
-            "chairs": list(map(described, agents)),
+            "chairs": self._chairs(player),
             "player": player,
             "timed": self.control.kind != "none",
             "empty": self.empty_chairs,
@@ -715,7 +767,6 @@ class GameTable:
 
     def news(self, player: int) -> dict[str, Any]:
         """Return everything that a page of a player, or with -1 of a spectator, shows now."""
-        names = self.game.info.player_names
         starting = self.running and (not self._ready.is_set() or self._session.catching_up)
         frame = self._frame_at_rest(player) if starting else self.frame(player)
         # While earlier moves are played again, the seats know less than the page has shown.
@@ -727,17 +778,29 @@ class GameTable:
             "problem": self.problem,
             "compiling": compilation_text() if starting else "",
             "empty": self.empty_chairs,
+            "chairs": self._chairs(player),
+            "offer": self._agreement if player >= 0 else "",
+            "offered": [each == player for each in self._offers] if player >= 0 else [],
+            "rematch": self.rematch if player >= 0 else "",
             "hints": player >= 0 and self.can_advise(),
             "undo": player >= 0 and self.can_take_back(player),
             "paused": self._paused if self.can_pause else None,
             "analysis": self.can_analyse(player),
             "estimate": self.estimate_of(player),
             "clocks": None if self.control.kind == "none" else self._clocks(player),
-            "result": result_text(self.record, names) if self.record else "",
+            "result": ending_text(self.record, self.game) if self.record else "",
         }
         if self.game.info.perfect_information:
             news["moves"] = list(map(self._move_text, self.moves))
         return news
+
+    def _chairs(self, player: int) -> list[str]:
+        """Return who plays, for the page of a player, or with -1 of a spectator."""
+        chairs = list(map(described, self.setting.chairs))
+        if player >= 0:
+            name = self.setting.chairs[player].name
+            chairs[player] = f"{name} (you)" if name else "you"
+        return chairs
 
     def _move_text(self, move: MoveRecord) -> str:
         """Return a move of the list of moves, with who made it unless two take turns."""
@@ -828,9 +891,13 @@ class GameTable:
         return view
 
 
-def described(agent: str) -> str:
+def described(chair: Chair) -> str:
     """Return who plays, in words."""
-    return "a person" if agent == PERSON else agent
+    return (chair.name or "a person") if chair.agent == PERSON else chair.agent
+
+
+def _seat_person(chair: Chair, browser: str, name: str = "") -> None:
+    chair.browser, chair.name, chair.invitation = browser, name, ""
 
 
 def _plain(move: MoveRecord) -> dict[str, Json]:
@@ -889,6 +956,13 @@ class TableSet:
         with self._lock:
             self._tables[name] = table
         return table
+
+    def rematch(self, table: GameTable) -> GameTable:
+        """Return a new table for the people of one, with colours swapped; raises as `new`."""
+        chairs = [replace(chair) for chair in reversed(table.setting.chairs)]
+        made = self.new(replace(table.setting, chairs=chairs, seed=secrets.randbits(SEED_BITS)))
+        table.begin_rematch(made.id)
+        return made
 
     def get(self, name: str) -> GameTable | None:
         """Return a table by name, read from its journal if need be; None if there is none."""

@@ -117,8 +117,30 @@ WIDTH = 200
 """Width of the text file, which has all columns."""
 
 
+def verdict(rows: Sequence[ArmRow], baseline: str) -> str:
+    """Return how much faster than the baseline the best arm is, in the first of the deepest cells.
+
+    The best arm is the fastest of those whose values are right, if there is one.
+    """
+    timed = [(row, wall) for row in rows if row.arm != baseline and (wall := row.speedup_seconds)]
+    if not timed:
+        return f"No arm has completed a root that '{baseline}' has completed."
+    deepest = max(timed, key=lambda pair: pair[0].depth)[0].cell
+    own = [pair for pair in timed if pair[0].cell == deepest]
+    best, wall = max(own, key=lambda pair: (not pair[0].wrong_values, pair[1].value))
+    how_sure = "too few roots for an interval"
+    if wall.low is not None and wall.high is not None:
+        how_sure = f"95 % {_span(wall)}" + ", no clear difference" * (wall.low <= 1 <= wall.high)
+    wrong = f" Wrong values: {best.wrong_values} of {best.judged}." if best.judged else ""
+    name, base = (printable(arm, _NAME_WIDTH) for arm in (best.arm, baseline))
+    return (
+        f"{cell_title(best)}: '{name}' is {_times(wall)} times as fast as '{base}' ({how_sure}), "
+        f"nodes {_TIMES} {_times(best.speedup_nodes)}.{wrong}"
+    )
+
+
 def blocks(comparison: Comparison, rows: Sequence[ArmRow]) -> list[Block]:
-    """Return a table for each cell, notes on the columns, and a line for each incomplete arm."""
+    """Return the verdict, a table for each cell, notes on the columns, and on incomplete arms."""
     if not rows:
         return []
     base, truth = comparison.baseline, comparison.judge
@@ -132,7 +154,7 @@ def blocks(comparison: Comparison, rows: Sequence[ArmRow]) -> list[Block]:
         if row.incomplete
     )
     remarks = [Paragraph(incomplete)] if incomplete else []
-    return [*cells, Paragraph((*_NOTES, *judged)), *remarks]
+    return [Paragraph((verdict(rows, base),)), *cells, Paragraph((*_NOTES, *judged)), *remarks]
 
 
 def to_json(comparison: Comparison, info: ComparisonInfo, rows: Sequence[ArmRow]) -> dict[str, Any]:

@@ -35,9 +35,16 @@ from miai.pages.document import (
 from miai.pages.layout import name as name_markup
 from miai.pages.layout import text
 from miai.plain import listed
+from miai.record import reason_text
 from miai_tournaments.ratings.payoffs import Payoffs
 from miai_tournaments.ratings.performance import PerformanceRow
-from miai_tournaments.report.details import MOST_OPENINGS, Details, TimeUse, parameter_series
+from miai_tournaments.report.details import (
+    MOST_OPENINGS,
+    Details,
+    TimeUse,
+    game_of,
+    parameter_series,
+)
 from miai_tournaments.report.head_to_head import head_to_head
 from miai_tournaments.report.rating_tables import (
     DETAILED,
@@ -68,6 +75,7 @@ from miai_tournaments.report.standings import FORFEITS, Tally
 from miai_tournaments.store.rows import GameRow
 
 if TYPE_CHECKING:
+    from miai.game import Game
     from miai_tournaments.report.details import ReportContents
 
 
@@ -108,7 +116,7 @@ def report_document(report: ReportContents, *, replays: Sequence[GameRow] = ()) 
     sections = [
         Section("ratings", heading, tuple(blocks), note=note, wide=True),
         *_played(report),
-        *_replays(replays),
+        *_replays(replays, game_of(report.info) if replays else None),
         _about(report),
     ]
     return Document(title, lines, tuple(sections))
@@ -135,17 +143,18 @@ def _played(report: ReportContents) -> list[Section]:
     return sorted(sections, key=lambda section: ids.index(section.id))
 
 
-def result_text(row: GameRow) -> Markup:
+def result_text(row: GameRow, game: Game | None) -> Markup:
     """Return who won a game and how."""
     how = row.termination
     if how not in FORFEITS and row.detail:
-        how = f"{how}, {row.detail}" if how != "terminal" else row.detail
-    reason = text(how, 80)
+        how = f"{how}, {row.detail}"
+    by_rules = row.termination == "terminal"
+    reason = text(reason_text(row.detail, game) if by_rules else f" ({how})", 80)
     scores = zip(row.players, row.returns, strict=True)
     won = [name_markup(player) for player, value in scores if value == max(row.returns)]
     if len(won) == len(row.players):
-        return Markup("drawn (%s)") % reason
-    return Markup("%s won (%s)") % (Markup(" and ").join(won), reason)
+        return Markup("drawn%s") % reason
+    return Markup("%s won%s") % (Markup(" and ").join(won), reason)
 
 
 def _seconds(value: float) -> str:
@@ -406,7 +415,7 @@ def _performance(title: str, head: str, lines: Sequence[PerformanceRow]) -> tupl
     return table_if_rows(title, columns, rows, keys=keys, media=DETAILED)
 
 
-def _replays(rows: Sequence[GameRow]) -> list[Section]:
+def _replays(rows: Sequence[GameRow], game: Game | None) -> list[Section]:
     from urllib.parse import quote
 
     columns = left_columns("game", *seat_names(len(rows[0].players) if rows else 2), "result")
@@ -414,7 +423,7 @@ def _replays(rows: Sequence[GameRow]) -> list[Section]:
     for row in rows:
         game_id = text(row.game_id, 80)
         link = tag("a", game_id, href=f"replays/{quote(row.game_id, safe='~')}.html")
-        result = result_text(row)
+        result = result_text(row, game)
         cells = [Cell(game_id, markup=link), *map(player_cell, row.players)]
         lines.append([*cells, Cell(result.striptags(), markup=result), *count_cells(row, "moves")])
     blocks = table_if_rows("Replays", [*columns, Column("moves")], lines)

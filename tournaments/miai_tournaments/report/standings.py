@@ -32,6 +32,7 @@ FORFEITS = frozenset(Termination) - {
     Termination.TERMINAL,
     Termination.MOVE_LIMIT,
     Termination.ADJUDICATION,
+    Termination.AGREEMENT,
     Termination.RESIGNATION,
 }
 """Terminations by an agent's fault."""

@@ -28,7 +28,8 @@ from miai.errors import ConfigError, MiaiError
 from miai.files import open_plain
 from miai.game import Game
 from miai.markup import svg_document, tag
-from miai.pages.document import Section, Table, printable, printable_block
+from miai.pages.charts import picture
+from miai.pages.document import Figure, Paragraph, Section, Table, printable, printable_block
 from miai.pages.document_page import section_markup
 from miai.plain import dumps, one_line
 from miai.record import GameRecord
@@ -481,6 +482,7 @@ def _comparison_page(folder: Path) -> Response:
     """Return the results of a comparison. Raises `MiaiError`."""
     from miai_tournaments.compare.config import load_comparison
     from miai_tournaments.compare.output import blocks
+    from miai_tournaments.compare.plots import ablation
     from miai_tournaments.compare.results import ComparisonStore
     from miai_tournaments.compare.summary import summarize
 
@@ -492,14 +494,18 @@ def _comparison_page(folder: Path) -> Response:
         comparison = load_comparison(path)
     rows = summarize(comparison.blocks, comparison.arms, searches, baseline=comparison.baseline)
     done, total = len(searches), sum(block.count for block in comparison.blocks)
-    sections = [
+    verdict, *others = blocks(comparison, rows) or [Paragraph(("No searches yet.",))]
+    chart = ablation(rows, baseline=comparison.baseline)
+    plot = (Figure(picture(chart, "Speed-up of each arm")),) if chart else ()
+    sections = [Section("verdict", "Verdict", (verdict, *plot), wide=True)]
+    sections += [
         Section(
             f"results-{number}",
             block.title if isinstance(block, Table) else "Notes",
             (block,),
             wide=True,
         )
-        for number, block in enumerate(blocks(comparison, rows))
+        for number, block in enumerate(others)
     ]
     shown = page(
         "comparison.html",

@@ -40,7 +40,8 @@ function show(news) {
   for (const button of document.querySelectorAll("[data-invite]")) {
     button.closest(".invite").hidden = !news.empty.includes(Number(button.dataset.invite));
   }
-  if (element("typed")) showChoices(news, yours);
+  news.chairs.forEach((who, i) => { document.querySelectorAll("#chairs b")[i].textContent = who; });
+  if (element("typed")) { showChoices(news, yours); showOffer(news); }
   if (news.moves) {
     element("played").hidden = !news.moves.length;
     element("moves").classList.toggle("wide", news.moves.some((text) => text.length > 8));
@@ -92,6 +93,23 @@ function showChoices(news, yours) {
   element("advice").hidden = !(yours && news.hints);
 }
 
+// What two people can agree on: a draw, or at the end a rematch, to which both go at once.
+let hoping = false;
+function showOffer({ offer, offered, rematch }) {
+  const own = offered.includes(true);
+  const theirs = offered.includes(false);
+  element("offer").hidden = !offer || own;
+  element("offer").textContent = `${theirs ? "accept the" : "offer a"} ${offer}`;
+  element("offer").dataset.kind = offer;
+  element("decline").hidden = !theirs;
+  const said = theirs ? `Your opponent offers a ${offer}.` : own ? `You have offered a ${offer}.` : "";
+  if (element("offered").textContent !== said) element("offered").textContent = said;
+  if (offer === "rematch" && own) hoping = true;
+  if (rematch && hoping) location.assign(`/tables/${rematch}`);
+  element("rematch").hidden = !rematch;
+  element("rematch").href = `/tables/${rematch}`;
+}
+
 async function send(answer) {
   if (!frame || sent === frame.number) return;
   const { number } = frame;
@@ -134,6 +152,13 @@ if (element("typed")) {
     const move = frame.moves.find(({ action }) => action === said.action);
     board.mark(move ? move.path : [], "advised");
   });
+  for (const [id, kind] of [["offer", ""], ["decline", "decline"]]) {
+    element(id).addEventListener("click", async ({ target }) => {
+      if (target.dataset.kind === "rematch") hoping = true;
+      const said = await asked("offers", { kind: kind || target.dataset.kind });
+      element("problem").textContent = said.problem || "";
+    });
+  }
   element("undo").addEventListener("click", () => send({ kind: "undo" }));
   element("resign").addEventListener("click", () => {
     if (confirm("Resign this game?")) send({ kind: "resign" });
@@ -141,9 +166,13 @@ if (element("typed")) {
 }
 
 // Asks the server for something that may be refused, or may not be answered.
-async function asked(what) {
+async function asked(what, values = {}) {
   try {
-    return await (await fetch(`${address}/${what}`, { method: "POST" })).json();
+    return await (await fetch(`${address}/${what}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(values),
+    })).json();
   } catch {
     return { problem: "The server does not answer; try again." };
   }
@@ -239,11 +268,7 @@ element("estimate").addEventListener("toggle", (event) => {
   if (event.target.open) ask("estimate", showEstimate);
 });
 for (const button of document.querySelectorAll("[data-pace]")) {
-  button.addEventListener("click", () => fetch(`${address}/pace`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ kind: button.dataset.pace }),
-  }));
+  button.addEventListener("click", () => asked("pace", { kind: button.dataset.pace }));
 }
 for (const button of document.querySelectorAll("[data-invite]")) {
   button.addEventListener("click", async () => {

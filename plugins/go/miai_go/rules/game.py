@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
@@ -591,6 +592,13 @@ class GoGame(Game):
         if self.rules.dead_stones in ("playouts", "agreement"):
             load_playouts()  # for the judge
         return GoState(self, self.start, self._start_board.copy())
+
+    def result_reason(self, result: str) -> str:
+        """Return ``by 3.5 points``, for a game without result ``by repetition``."""
+        margin = re.fullmatch(r"[BW]\+(\d+(?:\.\d+)?)", result)
+        if margin is None:
+            return {"0": "", "Void": "by repetition"}.get(result, super().result_reason(result))
+        return f"by {margin[1]} point{'s' * (margin[1] != '1')}"
 
     def new_state(self, start: Start) -> GoState:
         """Return a state that starts from another position, for analysis.

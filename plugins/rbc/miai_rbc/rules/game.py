@@ -323,6 +323,13 @@ class BoardGame(Game):
             perfect_information=False,
         )
 
+    def result_reason(self, result: str) -> str:
+        """Return ``by king capture``, or the limit at which the game is drawn."""
+        reason = result.partition(" ")[2]
+        if reason == KING_CAPTURED:
+            return "by king capture"
+        return f"at the {reason}" if reason else super().result_reason(result)
+
     @abstractmethod
     def new_initial_state(self) -> BoardState:
         """Return the starting position."""
