@@ -399,7 +399,7 @@ def test_a_bare_file_name_is_told_from_a_component(tmp_path: Path) -> None:
 def test_a_program_plays_from_the_command_line() -> None:
     bot = EXAMPLES / "first_legal.sh"
     words = ["tic_tac_toe", "--x", str(bot), "--o", "random", "--seed", "3"]
-    assert "x wins" in command_line("play", *words)
+    assert "X wins" in command_line("play", *words)
 
 
 # -- pondering and stopping -----------------------------------------------------------------------
