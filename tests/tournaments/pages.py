@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 
-VOID = {"meta", "input", "br", "hr", "col", "!doctype"}
+VOID = {"meta", "input", "br", "hr", "col", "link", "!doctype"}
 
 
 @dataclass

@@ -107,7 +107,7 @@ class Analysis:
       curve: for each position judged, its number, the player and the value: the first player's
         in games of two players and constant sum, else that player's own.
       truth: the same, of true positions in a game that hides information.
-      total: number of positions to judge.
+      judged, total: number of positions that are judged, and that there are.
       failure: why the rest is missing; empty if nothing failed.
     """
 
@@ -117,6 +117,7 @@ class Analysis:
     moves: Sequence[JudgedMove]
     curve: Sequence[tuple[int, int, Evaluation]]
     truth: Sequence[tuple[int, int, Evaluation]] = ()
+    judged: int = 0
     total: int = 0
     failure: str = ""
 
@@ -183,6 +184,7 @@ def analyze(
     journal: Path | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
+    deadline: float | None = None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Analysis:
     """Judge a game; return the analysis, of a part of it if the analyst failed or was stopped.
@@ -194,7 +196,9 @@ def analyze(
       seed: of the analyst's randomness: the same seed and budget give the same analysis.
       journal: the file that keeps judgements, with which the same call goes on; None for none.
       workers: maximum number of processes; None for all processors.
-      stopped: asked after each task.
+      deadline: maximum number of seconds for a task, which are a few positions in a game that
+        hides information, else one; a process that takes longer is killed. None for no limit.
+      stopped: asked once a second and after each task.
 
     Raises `MiaiError` if the game or the analyst cannot be loaded, `ConfigError` if the journal
     cannot be written.
@@ -211,7 +215,8 @@ def analyze(
         progress.begin(done=len(known), total=total)
     failure = ""
     try:
-        for judged in _results(remaining, setup, workers or available_processors(), stopped):
+        most = workers or available_processors()
+        for judged in _results(remaining, setup, most, deadline, stopped):
             known |= {judgement["ply"]: judgement for judgement in judged}
             if journal is not None:
                 with writing(journal, ConfigError):
@@ -227,16 +232,19 @@ def analyze(
 
 
 def _results(
-    tasks: Sequence[Task], setup: JudgingSetup, most: int, stopped: Callable[[], bool]
+    tasks: Sequence[Task],
+    setup: JudgingSetup,
+    most: int,
+    deadline: float | None,
+    stopped: Callable[[], bool],
 ) -> Iterator[list[dict[str, Any]]]:
     if not tasks or stopped():
         return
-    workers = min(most, len(tasks))
+    target, workers = "miai.analysis.judging:judging", min(most, len(tasks))
     # The name of a job is in the message of its failure.
     jobs = (Job(f"at ply {task['plies'][0] + 1}", dict(task)) for task in tasks)
-    pool = WorkerPool("miai.analysis.judging:judging", setup, workers=workers, threads=1)
-    with pool:
-        for judged in pool.in_order(jobs, ahead=2 * workers):
+    with WorkerPool(target, setup, workers=workers, threads=1, job_deadline=deadline) as pool:
+        for judged in pool.in_order(jobs, ahead=2 * workers, stopped=stopped):
             yield judged
             if stopped():
                 return
@@ -271,6 +279,7 @@ def analysis_of(
         moves=moves,
         curve=_curve(judged, info),
         truth=_curve(truths, info),
+        judged=len(judged),
         total=len(judged),
     )
 

@@ -22,7 +22,7 @@ from miai.markup import number, tag
 from miai.pages import charts
 from miai.pages.document import Column, Table, printable_block
 from miai.pages.document_page import table_markup
-from miai.pages.layout import environment, inlined, name, text
+from miai.pages.layout import Assets, environment, inlined, name, text
 from miai.pages.replay_frames import (
     TRUTH,
     WORLDS,
@@ -252,6 +252,8 @@ def replay_page(
     links: Mapping[str, str] | None = None,
     play_on: str = "",
     analysis: Analysis | None = None,
+    analyse: str = "",
+    assets: Assets | None = None,
 ) -> str:
     """Return a recorded game as a page of HTML.
 
@@ -266,6 +268,9 @@ def replay_page(
         none.
       analysis: of the game, whose curve, mistakes and summary are shown; `record` is then that of
         `miai.analysis.notes.annotated`.
+      analyse: address that tells where the analysis stands and lets it go on, for the script of
+        `assets`; empty for none.
+      assets: styles and scripts; None for those of a page on disk.
 
     Raises:
       RecordError: the record contradicts its game, or the game cannot be loaded.
@@ -286,11 +291,12 @@ def replay_page(
         environment()
         .get_template("replay.html")
         .render(
-            assets=inlined(styles=("page.css", "replay.css"), scripts=("replay.js",)),
+            assets=assets or inlined(styles=("page.css", "replay.css"), scripts=("replay.js",)),
             title=text(game_id, 80),
             definitions=Markup(definitions(game)),  # noqa: S704 - by an installed renderer
             heading=_heading(record, game_id, game, addresses | dict(links or {})),
             play_on=play_on,
+            analyse=analyse,
             # The last ply at which the game is not over by its rules.
             open_plies=len(record.moves) - (record.termination is Termination.TERMINAL),
             single=game.info.perfect_information,
@@ -310,7 +316,7 @@ def _graphs_of(
     record: GameRecord, game: Game, players: Sequence[Markup], analysis: Analysis | None
 ) -> list[Markup]:
     if analysis is not None:
-        return analysis_sections(analysis, players)
+        return analysis_sections(record, analysis, players)
     return graph_sections(record.moves, game, players=players)
 
 
@@ -564,8 +570,13 @@ def _graphs(
     return sections
 
 
-def analysis_sections(analysis: Analysis, players: Sequence[Markup]) -> list[Markup]:
-    """Return an analysis for the side of a page: curve, mistakes and the players' summaries."""
+def analysis_sections(
+    record: GameRecord, analysis: Analysis, players: Sequence[Markup]
+) -> list[Markup]:
+    """Return an analysis for the side of a page: curve, mistakes and the players' summaries.
+
+    Better lines are links to the variations of the annotated record.
+    """
     info, frames = analysis.game.info, len(analysis.record.moves) + 1
     one = info.perfect_information and info.num_players == 2 and info.utility_sum is not None
     # One opinion is one curve; of a hidden game each player has its own.
@@ -575,12 +586,15 @@ def analysis_sections(analysis: Analysis, players: Sequence[Markup]) -> list[Mar
     graphs = _graphs(curve, frames, info, [] if one else players)
     graphs += _graphs(truth, frames, info, [], whose=whose)
     better = {judged.ply: texts for judged, texts in line_texts(analysis)}
+    shown = {begin: frame for frame, begin in enumerate(record.variations, start=frames)}
     items = []
     for judged in analysis.mistakes():
-        move = analysis.record.moves[judged.ply]
+        move = record.moves[judged.ply]
         link = tag("a", f"{judged.ply + 1}. {text(move.text, 40)}", href=f"#p{judged.ply + 1}")
         lost = loss_text(judged.assessment, info)
-        line = text(" ".join(better[judged.ply]), 200)
+        line: Markup | str = text(" ".join(better[judged.ply]), 200)
+        if frame := shown.get((judged.ply, judged.assessment.line[0])):
+            line = tag("a", line, href=f"#p{frame}")
         items.append(tag("li", link, f" lost {lost}; better: ", line))
     mistakes = tag("ol", *items) if items else tag("p", "none", class_="note")
     summaries = [

@@ -35,6 +35,7 @@ _MAX_JOBS: Final = 16  # that a worker has at once
 _WEIGHT: Final = 0.2  # of the latest job in the mean duration
 _MAX_ANSWER: Final = 1 << 30
 _CLOSE_SECONDS: Final = 5.0
+_STOP_SECONDS: Final = 1.0
 
 
 Performer: TypeAlias = Callable[[Any], Any]
@@ -345,11 +346,14 @@ class WorkerPool(JobPool[WorkerProcess]):
         """Process ids of the workers."""
         return [worker.child.pid for worker in self._workers]
 
-    def in_order(self, jobs: Iterable[Job], *, ahead: int) -> Iterator[Any]:
+    def in_order(
+        self, jobs: Iterable[Job], *, ahead: int, stopped: Callable[[], bool] = lambda: False
+    ) -> Iterator[Any]:
         """Yield the results of jobs in their order, with at most `ahead` jobs submitted ahead.
 
-        A job whose worker dies is given to another one. Raises `WorkerError` if a job raised an
-        exception, `ATTEMPTS` workers died of one job, or a worker cannot perform any.
+        It ends within a second after `stopped` begins to return True. A job whose worker dies is
+        given to another one. Raises `WorkerError` if a job raised an exception, `ATTEMPTS` workers
+        died of one job, or a worker cannot perform any.
         """
         remaining = iter(jobs)
         pending: deque[Job] = deque()
@@ -363,7 +367,9 @@ class WorkerPool(JobPool[WorkerProcess]):
                 if not pending:
                     return
                 while pending[0] not in results:
-                    for event in self.wait():
+                    if stopped():
+                        return
+                    for event in self.wait(_STOP_SECONDS):
                         if event.job is None or event.job not in pending:
                             continue  # a job of an earlier call
                         if isinstance(event, Finished):

@@ -22,19 +22,22 @@ from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from miai.analysis.notes import annotated
 from miai.api import load_game, recorded_game
 from miai.errors import ConfigError, MiaiError
 from miai.files import write_text
 from miai.game import State
 from miai.pages.document import counted, printable
+from miai.pages.layout import linked
 from miai.pages.replay_page import replay_page
 from miai.plain import Json, listed, one_line
 from miai.playing.record_files import formats, read_records
 from miai.record import GameRecord, ending_text
 from miai.record_reader import read_record
+from miai.web.game_analyses import GameAnalyses
 from miai.web.lobby import FormError, entered_in, form_page, players_of, setting_of
 from miai.web.tables import GameTable, TableSet, kept_file, refuse_opened
 from miai.web.templating import page
@@ -47,6 +50,10 @@ _PAGES = 8  # rendered replays in memory
 _AT_ONCE = 2  # files read, or replays made, at the same time
 _LABEL = "miai.web"
 _NAME = 120  # cells of a file's name
+_ASSETS = linked(
+    styles=("/assets/page.css", "/assets/replay.css"),
+    scripts=("/assets/replay.js", "/assets/analysis.js"),
+)
 
 
 # -- reading --------------------------------------------------------------------------------------
@@ -175,23 +182,27 @@ def _summary(name: str, head: Mapping[str, Any]) -> RecordSummary:
 
 
 class Records:
-    """The pages of records.
+    """The pages of records, and of the replays and analyses of finished tables.
 
     Args:
-      folder: where records are kept.
+      folder: where records are kept, and analyses.
       tables: makes the tables of games that are played on, and has finished games.
     """
 
     def __init__(self, folder: Path, tables: TableSet) -> None:
         self._shelf, self._tables = Shelf(folder), tables
+        self.analyses = GameAnalyses(folder)
         # A record never changes, and its page takes seconds where beliefs are followed.
-        self._replays: OrderedDict[str, str] = OrderedDict()
+        self._replays: OrderedDict[tuple[str, bool, int], str] = OrderedDict()
         self._changing = threading.Lock()
         # Reading and replaying keep a processor busy, which the games need as well.
         self._limiter = CapacityLimiter(_AT_ONCE)
         self.routes = [
             Route("/records/", self.overview, methods=["GET", "POST"]),
             Route("/records/{record}", self.show),
+            Route("/records/{record}/analysis", self.analysis, methods=["GET", "POST"]),
+            Route("/tables/{record}/replay", self.show),
+            Route("/tables/{record}/replay/analysis", self.analysis, methods=["GET", "POST"]),
             Route("/records/{record}/remove", self.remove, methods=["POST"]),
             Route("/records/{record}/play", self.play, methods=["GET", "POST"]),
         ]
@@ -245,32 +256,56 @@ class Records:
         return self._shelf.add(read_file(name, data), name)
 
     async def show(self, request: Request) -> Response:
-        """Show a record as a replay."""
-        name = request.path_params["record"]
-        content = await to_thread.run_sync(self._replay, name, limiter=self._limiter)
-        return Response(content, media_type="text/html", headers={"content-security-policy": ""})
+        """Show a record, or a finished game of a table, as a replay."""
+        path, name = request.url.path, request.path_params["record"]
+        try:
+            content = await to_thread.run_sync(
+                self._replay, name, path, request.state.owner, limiter=self._limiter
+            )
+        except HTTPException as error:
+            if error.status_code != 404 or not path.startswith("/tables/"):
+                raise
+            return RedirectResponse(f"/tables/{name}", 303)  # not finished yet, or not there
+        return Response(content, media_type="text/html")
 
-    def _replay(self, name: str) -> str:
+    def _replay(self, name: str, path: str, owner: bool) -> str:
         """Return a replay. Raises `HTTPException` if there is no such record."""
         record = self._record(name)
+        analysis = self.analyses.of(name, record)
+        key = path, owner, 0 if analysis is None else analysis.judged
         with self._changing:
-            content = self._replays.get(name, "")
+            content = self._replays.get(key, "")
         if not content:
             content = replay_page(
-                record, name, links={"Records": "/records/"}, play_on=f"/records/{name}/play"
+                record if analysis is None else annotated(analysis),
+                name,
+                links={"Records": "/records/"} if path.startswith("/records/") else {},
+                play_on=f"/records/{name}/play" if owner else "",
+                analysis=analysis,
+                analyse=f"{path}/analysis",
+                assets=_ASSETS,
             )
             with self._changing:
-                self._replays[name] = content
+                self._replays[key] = content
                 while len(self._replays) > _PAGES:
                     self._replays.popitem(last=False)
         return content
+
+    async def analysis(self, request: Request) -> Response:
+        """Say where the analysis of a game stands; begin, pause or continue it if this is sent."""
+        name, sent = request.path_params["record"], await request.body()
+        record = await to_thread.run_sync(self._record, name)
+        if b"start" in sent:
+            self.analyses.start(name, record)
+        elif b"pause" in sent:
+            self.analyses.pause(name)
+        return JSONResponse(await to_thread.run_sync(self.analyses.news, name, record))
 
     async def remove(self, request: Request) -> Response:
         """Remove a record."""
         name = request.path_params["record"]
         await to_thread.run_sync(self._shelf.remove, name)
-        with self._changing:
-            self._replays.pop(name, None)
+        await to_thread.run_sync(self.analyses.remove, name)
         return RedirectResponse("/records/", 303)
 
     async def play(self, request: Request) -> Response:

@@ -16,7 +16,6 @@ from starlette.routing import Route
 from miai.agent import Decision
 from miai.api import game_names
 from miai.errors import ConfigError, MiaiError, UnknownComponentError
-from miai.pages.replay_page import replay_page
 from miai.plain import dumps, loads, one_line
 from miai.plugins.kinds import AGENT, GAME
 from miai.plugins.loader import registry
@@ -68,7 +67,6 @@ class Pages:
             Route("/tables/{table}/estimate", self.estimate),
             Route("/tables/{table}/pace", self.pace, methods=["POST"]),
             Route("/tables/{table}/invitations/{player:int}", self.invite, methods=["POST"]),
-            Route("/tables/{table}/replay", self.replay),
         ]
 
     # -- the lobby -----------------------------------------------------------------------------
@@ -276,16 +274,6 @@ class Pages:
         key = await to_thread.run_sync(table.invite, player)
         address = request.url.replace(path=f"/invitations/{table.id}/{key}", query="")
         return JSONResponse({"address": str(address)})
-
-    async def replay(self, request: Request) -> Response:
-        """Show a finished game as a page that can be kept."""
-        table = await self._find(request)
-        record = table.record
-        if record is None:
-            return RedirectResponse(f"/tables/{table.id}", 303)
-        play_on = f"/records/{table.id}/play" if request.state.owner else ""
-        content = await to_thread.run_sync(lambda: replay_page(record, table.id, play_on=play_on))
-        return Response(content, media_type="text/html", headers={"content-security-policy": ""})
 
     async def _find(self, request: Request) -> GameTable:
         try:

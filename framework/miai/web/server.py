@@ -93,6 +93,7 @@ def make_app(
         finally:
             task.cancel()
             await to_thread.run_sync(tables.close)
+            await to_thread.run_sync(records.analyses.close)
             await to_thread.run_sync(sections.close)
 
     app = Starlette(
