@@ -124,11 +124,12 @@ def take_replay(page: Page, folder: Path) -> None:
 
 
 def take_go(page: Page, base: str) -> None:
-    """Take a game of Go with the moves that the opponent considered and an estimate of owners."""
+    """Take a game of Go with a hint, the moves it considered, and an estimate of owners."""
     begin(page, base, "go", {"players.1.agent": "mcts", "game.board_size": "9", "seed": "5"})
     for move in ("E5", "G7", "C3", "G3", "C7"):
         play(page, move)
-    page.click("#analysis summary")
+    page.click("#advice")
+    page.wait_for_selector("#thoughts table")
     page.click("#estimate summary")
     page.wait_for_selector("#estimate .picture svg")
     take(page, "go")

@@ -19,6 +19,7 @@ from miai.agent import Decision
 from miai.api import renderer_for
 from miai.errors import ConfigError, RecordError
 from miai.files import Journal
+from miai.plain import Json
 from miai.playing.hints import decision_in_place, hint_line
 from miai.playing.match import InProcessSeat
 from miai.playing.replay import replay
@@ -26,7 +27,7 @@ from miai.plugins.kinds import AGENT
 from miai.plugins.loader import registry
 from miai.record import MoveRecord
 from miai.render import PlainRenderer
-from miai.web.analysis import thoughts_of
+from miai.web.analysis import analysis_of, thoughts_of
 from miai.web.lobby import FormError, fields_of, picture_of, setting_of
 from miai.web.tables import Chair, GameTable, Setting
 
@@ -432,6 +433,41 @@ def test_what_an_agent_recorded_is_shown_with_places_and_shares() -> None:
         thoughts_of({"priors": [[1, 0.625], [8, 7]]}, state, 1, renderer_for(game)),
     ]
     assert_expected("thoughts.json", dumps(found, indent=1))
+
+
+def test_nothing_is_written_over_the_last_move() -> None:
+    game = miai.load_game("tic_tac_toe")
+    top: dict[str, Json] = {"top": [[4, 30, 0.5], [8, 10, 0.1]], "pv": [4, 8]}
+    rows: list[tuple[int, int, dict[str, Json]]] = [(0, 0, {}), (1, 4, top)]
+    moves = [
+        MoveRecord(ply=ply, actor=actor, action=action, text="", statistics=statistics)
+        for ply, (actor, action, statistics) in enumerate(rows)
+    ]
+    thoughts = analysis_of(game, moves, renderer_for(game))["thoughts"]
+    for places in (thoughts["considered"], thoughts["line"]):
+        assert [(place["action"], place["box"] is None) for place in places] == [
+            (4, True),
+            (8, False),
+        ]
+
+
+def test_people_who_play_each_other_get_hints_once_both_allow_them(browser: Browser) -> None:
+    table = browser.new_table("tic_tac_toe", players__1__agent="guest")
+    guest = Browser(browser.port)
+    browser.invite(guest, table)
+    with browser.watching(table) as events:
+        number = events.until(is_turn)["frame"]["number"]
+        for asker, allow, who in (
+            (browser, True, "x"),
+            (guest, True, "x and o"),
+            (guest, False, "x"),
+        ):
+            said = {"number": 0, "kind": "hints", "allow": allow}
+            assert asker.post(f"{table}/answers", said).status == 200
+            news = events.until(lambda n, who=who: n["allowing"]["who"] == f"allowed by {who}")
+            assert (news["allowing"]["own"], news["hints"]) == (True, who == "x and o")
+            assert browser.post(f"{table}/hints", {}).status == (200 if news["hints"] else 409)
+        assert news["frame"]["number"] == number
 
 
 def test_an_adviser_decides_from_what_a_player_has_observed() -> None:

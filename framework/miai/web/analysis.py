@@ -72,7 +72,11 @@ class EstimateView(TypedDict):
 
 
 def thoughts_of(
-    statistics: Mapping[str, Any], before: State, player: int, renderer: Renderer
+    statistics: Mapping[str, Any],
+    before: State,
+    player: int,
+    renderer: Renderer,
+    shown: State | None = None,
 ) -> Thoughts:
     """Return what an agent recorded about its decision.
 
@@ -81,16 +85,22 @@ def thoughts_of(
         only the notation is used.
       player: the agent's.
       renderer: the game's; it says where actions are if nothing is hidden.
+      shown: the position on the page, whose last move is not covered; None for `before`.
     """
     decision = decision_of(statistics, before)
     info = before.game.info
     boxes = _boxes(before, player, renderer)
+    last = _last_box(shown or before, renderer)
+    considered = _considered(decision, boxes, before)
+    line = _line(statistics.get("pv"), before, renderer)
+    for place in (*considered, *line):
+        place["box"] = None if place["box"] == last else place["box"]
     evaluation = decision.evaluation
     return {
         "who": info.player_names[player],
         "value": "" if evaluation is None else printable(evaluation.text(info), _LONGEST),
-        "considered": _considered(decision, boxes, before),
-        "line": _line(statistics.get("pv"), before, renderer),
+        "considered": considered,
+        "line": line,
     }
 
 
@@ -146,18 +156,33 @@ def _boxes(state: State, player: int, renderer: Renderer) -> dict[int, Sequence[
     return {action: boxes[path[-1]] for action, path in clicks.actions.items() if path}
 
 
+def _last_box(state: State, renderer: Renderer) -> Sequence[float] | None:
+    """Return the area in which the last action ended; None where anything is hidden."""
+    history = state.history() if state.game.info.perfect_information else []
+    if not history:
+        return None
+    before = state.game.new_initial_state()
+    for action in history[:-1]:
+        before.apply_action(action)
+    return _boxes(before, before.next_actor(), renderer).get(history[-1])
+
+
 def analysis_of(game: Game, moves: Sequence[MoveRecord], renderer: Renderer) -> dict[str, Any]:
     """Return the values over a game as a picture, and the latest thoughts of any agent.
 
     The reader may see all of the game.
     """
     state = game.new_initial_state()
-    latest: Thoughts | None = None
+    before: State | None = None
     last = max((ply for ply, move in enumerate(moves) if move.statistics), default=-1)
     for ply, move in enumerate(moves):
         if ply == last and move.actor >= 0:
-            latest = thoughts_of(move.statistics, state, move.actor, renderer)
+            before = state.clone()
         state.apply_action(move.action)
+    latest: Thoughts | None = None
+    if before is not None:
+        move = moves[last]
+        latest = thoughts_of(move.statistics, before, move.actor, renderer, shown=state)
     players = [name(player, _LONGEST) for player in game.info.player_names]
     graphs = graph_sections(moves, game, players=players, heading="h3")
     return {"graph": "".join(graphs), "thoughts": latest}

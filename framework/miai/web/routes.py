@@ -319,6 +319,8 @@ def _answer(table: GameTable, player: int, said: dict[str, Any]) -> None:
     kind = said.get("kind")
     if kind == "undo":
         table.take_back(player)
+    elif kind == "hints":
+        table.allow_hints(player, allow=said.get("allow") is True)
     elif kind == "resign":
         seat.answer(number, Decision(-1, resign=True))
     elif kind == "move" and type(action) is int:

@@ -39,7 +39,7 @@ from miai.game import Game, Observation, State
 from miai.information import PlayerView
 from miai.pages.document import printable
 from miai.pages.replay_page import legend
-from miai.plain import Json, dumps, one_line, to_plain
+from miai.plain import Json, dumps, listed, one_line, to_plain
 from miai.playing.hints import decision_in_place, hint_line
 from miai.playing.match import DrawAgreed, Seat, SeatReply, play_game, turn_is_over
 from miai.playing.session import RevisableGame, TakeBack
@@ -320,6 +320,7 @@ class GameTable:
         self._seats: list[Seat] = []
         self._stopping = self._wanted = False
         self._offers: set[int] = set()  # the players who offer a draw or, at the end, a rematch
+        self._allowing: set[int] = set()  # the people who allow hints
         self._paused, self._steps, self._pace = False, 0, threading.Condition()
         self._estimates = {
             player: Estimates(self.game, renderer_for(self.game)) for player in self.channels
@@ -499,8 +500,23 @@ class GameTable:
         seat.interrupt(TakeBack(ply))
 
     def can_advise(self) -> bool:
-        """Return whether hints are given: not between people."""
-        return self._people == 1
+        """Return whether hints are given: to people who play each other if all allow them."""
+        chairs = enumerate(self.setting.chairs)
+        people = {player for player, chair in chairs if chair.agent == PERSON}
+        return len(people) == 1 or (bool(people) and people <= self._allowing)
+
+    def _allowing_of(self, player: int) -> dict[str, Json] | None:
+        """Return whether a person allows hints, and in words who does; None if nobody is asked."""
+        if self._people < 2:
+            return None
+        names = [self.game.info.player_names[each] for each in sorted(self._allowing)]
+        who = f"allowed by {listed(names) or 'nobody'}"
+        return {"own": player in self._allowing, "who": who}
+
+    def allow_hints(self, player: int, *, allow: bool) -> None:
+        """Note whether a person allows hints, and tell everybody."""
+        (self._allowing.add if allow else self._allowing.discard)(player)
+        self._show_stage()
 
     def advise(self, player: int) -> Hint:
         """Return a move for a person on its turn, a line about it, and what was considered.
@@ -510,7 +526,9 @@ class GameTable:
         Raises `ConfigError` if it is not the person's turn, `AgentError` if the agent fails.
         """
         seat = self.seat(player)
-        if seat is None or not seat.view.legal_actions or not self.can_advise():
+        if not self.can_advise() and self._people:
+            raise ConfigError("hints are off until all players allow them")
+        if seat is None or not seat.view.legal_actions:
             raise ConfigError("there is no hint here")
         analyst = analyst_of(self.game)
         chair = Chair(agent=analyst.agent, parameters=dict(analyst.parameters))
@@ -567,9 +585,9 @@ class GameTable:
     def can_analyse(self, player: int) -> bool:
         """Return whether a player, or with -1 a spectator, may see what agents thought.
 
-        Not while people play each other or a game that hides something.
+        Not while people play: an opponent's thoughts would tell them its plans.
         """
-        return self.stage == "over" or (self._people <= 1 and not self.secret)
+        return self.stage == "over" or not self._people
 
     def analyse(self, player: int) -> dict[str, Any]:
         """Return the values over the game and the latest thoughts; see `analysis_of`.
@@ -585,7 +603,8 @@ class GameTable:
     def estimate_of(self, player: int) -> str:
         """Return what can be estimated for a player, or with -1 a spectator; empty for nothing."""
         if self.game.info.perfect_information:
-            return self._estimates[player].title if self.can_analyse(player) else ""
+            shown = self.stage == "over" or self._people <= 1
+            return self._estimates[player].title if shown else ""
         own = self._people == 1 and player >= 0 and self.stage != "over"
         return self._estimates[player].title if own else ""
 
@@ -783,6 +802,7 @@ class GameTable:
             "offered": [each == player for each in self._offers] if player >= 0 else [],
             "rematch": self.rematch if player >= 0 else "",
             "hints": player >= 0 and self.can_advise(),
+            "allowing": self._allowing_of(player),
             "undo": player >= 0 and self.can_take_back(player),
             "paused": self._paused if self.can_pause else None,
             "analysis": self.can_analyse(player),

@@ -7,6 +7,7 @@ const board = new Board(
   element("picture"), element("menu"), (action) => send({ kind: "move", action }),
 );
 let frame = null;
+let hidden = false; // whether the game hides anything
 let sent = -1; // number of the frame that was answered
 
 const events = new EventSource(`${address}/events`);
@@ -19,6 +20,7 @@ events.onerror = () => {
 function show(news) {
   if (!frame || frame.number !== news.frame.number || news.stage !== "playing") board.forget();
   frame = news.frame;
+  hidden = !news.moves;
   element("text").hidden = !!frame.picture;
   element("text").textContent = frame.text;
   board.draw(frame);
@@ -91,6 +93,9 @@ function showChoices(news, yours) {
   element("undo").hidden = !(yours && news.undo);
   element("resign").hidden = !yours;
   element("advice").hidden = !(yours && news.hints);
+  element("allow").hidden = !news.allowing || news.stage !== "playing";
+  element("allow").querySelector("input").checked = !!news.allowing?.own;
+  element("allow").querySelector("small").textContent = news.allowing?.who || "";
 }
 
 // What two people can agree on: a draw, or at the end a rematch, to which both go at once.
@@ -122,7 +127,7 @@ async function send(answer) {
     });
     const said = await reply.json();
     element("problem").textContent = said.problem || "";
-    if (!reply.ok || answer.kind === "undo") sent = -1;
+    if (!reply.ok || ["undo", "hints"].includes(answer.kind)) sent = -1;
   } catch {
     sent = -1;
     element("problem").textContent = "The server does not answer; try again.";
@@ -159,6 +164,7 @@ if (element("typed")) {
       element("problem").textContent = said.problem || "";
     });
   }
+  element("allow").addEventListener("change", (event) => send({ kind: "hints", allow: event.target.checked }));
   element("undo").addEventListener("click", () => send({ kind: "undo" }));
   element("resign").addEventListener("click", () => {
     if (confirm("Resign this game?")) send({ kind: "resign" });
@@ -214,7 +220,7 @@ function showAnalysis({ graph, thoughts }) {
 function showThoughts({ who, value, considered, line }) {
   element("analysis").hidden = false;
   const parts = [made("p", value ? `${who}: ${value}` : who)];
-  const label = (mark, text, strength) => ({ box: mark.box || boxOf(mark.action), label: text, strength });
+  const label = (mark, text, strength) => ({ box: mark.box || (hidden && boxOf(mark.action)), label: text, strength });
   const marks = considered.map((c) => label(c, `${Math.round(100 * c.share)}`, c.share));
   if (considered.length) {
     const table = made("table", "");
