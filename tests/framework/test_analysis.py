@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from collections.abc import Iterator
 from functools import cache
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from miai.api import analyst_of, record_format
 from miai.pages.replay_page import replay_page
 from miai.playing.record_files import read_records
 from miai.playing.replay import record_of_actions, replay
+from miai.progress import Progress
 from miai.record import GameRecord
 
 
@@ -159,14 +162,35 @@ def test_a_king_left_to_a_mate_is_a_mistake_in_the_true_position() -> None:
     blunder = truths[11]
     assert blunder is not None
     assert max(truths.values(), key=lambda truth: (truth and truth.loss) or 0.0) is blunder
-    assert {sum(move.information) for move in analysis.moves if move.ply % 2} == {0.0}
-    assert all(0 <= a <= b for a, b in (m.information for m in analysis.moves if m.ply % 2 == 0))
+    senses = [move for move in analysis.moves if move.information]
+    assert [move.ply for move in senses] == [0, 2, 4, 6, 8, 10, 12]
+    assert all(move.information[:1] == (0.0,) and move.gained == 0.0 for move in senses)
     text = record_format("pgn", "rbc").write(annotated(analysis))
     assert "3... Nf6 { [%eval #1]" in text
     assert "4. Qxf7# {" in text
     (back,) = read_records("b.pgn", text.encode())
     assert [move.action for move in back.moves] == [move.action for move in record.moves]
     assert back.variations
+
+
+@pytest.mark.slow
+def test_a_sense_that_sees_the_move_gains_all_bits() -> None:
+    """Of White's 20 first moves and none, the window around e3 shows e2e4 alone."""
+    game = miai.load_game("rbc")
+    state, actions = game.new_initial_state(), list[int]()
+    for text in ("sense -", "e2e4", "sense e3", "e7e5"):
+        actions.append(state.string_to_action(text))
+        state.apply_action(actions[-1])
+    analysis = judged(record_of_actions(game, actions, players=["w", "b"]), simulations=50)
+    sense = analysis.moves[2]
+    assert sense.gained == pytest.approx(math.log2(21))
+    expected, most, best = sense.information
+    assert 0 < expected <= most <= math.log2(21)
+    note = dict(annotated(analysis).comments)[3]
+    window = state.action_to_string(int(best))
+    assert (
+        f"it gained 4.39 bits; expected were {expected:.2f}, and {most:.2f} from {window}" in note
+    )
 
 
 MORTAL = """
@@ -215,7 +239,7 @@ def test_an_analyst_that_dies_is_named_and_the_same_command_goes_on(tmp_path: Pa
     for more, why in (
         (["--out", str(tmp_path / "a.sgf")], "records of tic_tac_toe are written as .jsonl"),
         (["--analyst", "mtcs"], "Did you mean 'mcts'"),
-        (["--game", "2"], "holds 1"),
+        (["--game", "2"], "has 1 game"),
     ):
         refused = call_miai(["analyze", str(file), *more])
         assert (refused.returncode, why in refused.stderr) == (2, True), refused.stderr
@@ -225,8 +249,8 @@ def test_an_analyst_that_dies_is_named_and_the_same_command_goes_on(tmp_path: Pa
 def test_an_analysis_stops_when_it_is_told_and_goes_on(tmp_path: Path) -> None:
     game, journal = miai.load_game("tic_tac_toe"), tmp_path / "kept"
     record = record_of_actions(game, [4, 1, 0, 8, 3, 5, 6], players=["x", "o"])
-    asked = iter([False, False, True])
-    part = analyze(record, journal=journal, workers=2, stopped=lambda: next(asked))
+    done = Progress(file=StringIO())
+    part = analyze(record, journal=journal, workers=2, progress=done, stopped=lambda: done.done > 0)
     assert 0 < len(part.moves) < len(record.moves)
     assert as_json(analyze(record, journal=journal)) == as_json(judged(record))
     other = analyze(record, journal=journal, seed=1, stopped=lambda: True)

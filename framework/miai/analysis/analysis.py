@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import log2
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
@@ -59,8 +60,9 @@ class JudgedMove:
       assessment: of the analyst, who knows what the player knew.
       truth: of a search that sees everything, in a game that hides information; else None.
       points: what the move lost in points; None if the analyst does not count them.
-      information: bits of information that the action was to gain, and the most that one gains;
-        empty if the analyst does not count them.
+      information: of an action that is to gain information, the bits that it was to gain, the most
+        that one was to gain, and that action; empty if the analyst does not count them.
+      gained: bits that it gained, by the worlds that it excluded; None if unknown.
     """
 
     ply: int
@@ -70,6 +72,7 @@ class JudgedMove:
     truth: Assessment | None = None
     points: float | None = None
     information: tuple[float, ...] = ()
+    gained: float | None = None
 
     @property
     def best(self) -> bool:
@@ -318,7 +321,16 @@ def _move(
         truth=truth,
         points=_points(judgement, known, move.action),
         information=tuple(judgement.get("information", ())),
+        gained=_gained(judgement, following),
     )
+
+
+def _gained(judgement: Any, following: Any) -> float | None:
+    """Return the bits that an action gained whose player is the next to act."""
+    if "information" not in judgement or not following or "worlds" not in following:
+        return None
+    same = following["actor"] == judgement["actor"]
+    return log2(judgement["worlds"] / following["worlds"]) if same else None
 
 
 def _place(judgement: Any) -> dict[str, int]:

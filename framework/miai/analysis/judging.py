@@ -125,7 +125,11 @@ def _of_agent(agent: Agent, action: int | None) -> dict[str, Json]:
         "line": line,
         "played": played,
         **({} if evaluation is None else evaluation.statistics()),
-        **{key: figures[key] for key in ("score", "scores", "information") if key in figures},
+        **{
+            key: figures[key]
+            for key in ("score", "scores", "information", "worlds")
+            if key in figures
+        },
     }
 
 

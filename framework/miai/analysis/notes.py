@@ -62,8 +62,10 @@ def note_of(judged: JudgedMove, better: Sequence[str], analysis: Analysis) -> st
     if not judged.best:
         parts.append(f"better: {' '.join(better)}")
     if judged.information:
-        gained, most = judged.information
-        parts.append(f"it was to gain {gained:.2f} bits of information, the best sense {most:.2f}")
+        expected, most, best = judged.information
+        gained = "" if judged.gained is None else f"it gained {judged.gained:.2f} bits; "
+        window = action_text(analysis.game.new_initial_state(), int(best))
+        parts.append(f"{gained}expected were {expected:.2f}, and {most:.2f} from {window}")
     if judged.truth is not None and judged.truth.loss:
         loss = loss_text(judged.truth, info)
         parts.append(f"in the true position it lost {loss}")
@@ -137,6 +139,8 @@ def as_json(analysis: Analysis) -> dict[str, Any]:
             "text": record.moves[judged.ply].text,
             "best": judged.best,
             "points": judged.points,
+            "information": judged.information,
+            "gained": judged.gained,
             **_statistics(judged),
             "better": texts,
         }

@@ -89,6 +89,10 @@ def _seconds(clock: ClockReading, share: float) -> float:
     return share * min(_MAX_TURN, turn, 0.5 * clock.limit)
 
 
+def _stating(decision: Decision, **figures: Json) -> Decision:
+    return replace(decision, statistics={**decision.statistics, **figures})
+
+
 class BeliefAgent(Agent):
     """Keeps all possible boards and its `progress`; subclasses choose senses and moves."""
 
@@ -316,8 +320,8 @@ class StrongAgent(SamplingAgent):
     def judge(self, action: int | None) -> Judgement:
         """Return the decision, and a request's value by the boards on which moves are compared.
 
-        Where a sense is due, the statistics have ``information``: the bits that the sense was to
-        give, and the most that one gives.
+        The statistics have ``worlds``, the number of possible boards, and where a sense is due
+        ``information``: the bits that it was to give, the most that one gives, and that sense.
         """
         decision = self.act(ClockReading(control=TimeControl()))
         evaluation = Evaluation.from_statistics(decision.statistics)
@@ -325,8 +329,9 @@ class StrongAgent(SamplingAgent):
         if decision.action <= SENSE_NOTHING:
             bits = scans.weighted(boards, self.view.player, weights)
             own = dict(zip(scans.CENTRES, bits.tolist(), strict=True)).get(action or 0, 0.0)
-            figures: dict[str, Json] = {"information": [round(own, 3), round(bits.max().item(), 3)]}
-            return replace(decision, statistics={**decision.statistics, **figures}), None
+            most = [round(bits.max().item(), 3), scans.best_window(bits)]
+            return _stating(decision, worlds=len(boards), information=[round(own, 3), *most]), None
+        decision = _stating(decision, worlds=len(boards))
         played = [m for m in [NOTHING, *self.requests()] if action_of(m) == action]
         if not played or evaluation is None:
             return decision, None
