@@ -377,6 +377,8 @@ def test_the_command_writes_a_replay_and_knows_near_names(tmp_path: Path) -> Non
     assert len(positions_of(page)) == row.moves + 1
     tournament("replay", tmp_path / "run", row.game_id, "--out", tmp_path / "one.html")
     assert len(positions_of(read_page(tmp_path / "one.html"))) == row.moves + 1
+    tournament("analyze", tmp_path / "run", row.game_id, "--out", tmp_path / "one.json")
+    assert json.loads((tmp_path / "one.json").read_text())["judged"] == row.moves
     output = refused("replay", tmp_path / "run", row.game_id[:-1] + "z")
     assert "Did you mean" in output
     assert f"'{row.game_id}'" in output

@@ -217,6 +217,31 @@ def replay(
 
 
 @app.command()
+def analyze(
+    folder: Folder,
+    game_id: Annotated[str, typer.Argument(metavar="GAME_ID", help="Identity of the game.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Page, analysis or game, as of `miai analyze`."),
+    ] = None,
+) -> None:
+    """Judge each move of a game as `miai analyze` does.
+
+    DIR/report/replays/GAME_ID.jsonl is the game, for more options of that command.
+    """
+    from miai.cli.analyze import analyze as judge
+    from miai_tournaments.report.replays import FOLDER, record_of
+    from miai_tournaments.store.export import write_whole
+    from miai_tournaments.store.store import Store
+
+    with Store.read(folder) as store:
+        record = record_of(store, game_id)
+        file = store.folder / "report" / FOLDER / f"{game_id}.jsonl"
+    write_whole(file, record.to_json_lines())
+    judge(file, out)
+
+
+@app.command()
 def watch(
     folder: Folder,
     once: Annotated[bool, typer.Option("--once", help="Print once and exit.")] = False,
