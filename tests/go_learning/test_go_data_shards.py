@@ -553,6 +553,7 @@ def test_omissions_are_reported_by_every_reader(words: list[str], said: str, gam
     assert "left out" not in result.stdout
 
 
+@pytest.mark.slow
 def test_training_reports_omissions_and_wants_held_out_games(games: Path, tmp_path: Path) -> None:
     config = tmp_path / "patterns.toml"
     text = f'[data]\nsources = ["{games}"]\nvalidation = {{}}\ntest = 0.0\n[patterns]\nepochs = 1\n'
