@@ -414,13 +414,10 @@ def facts_of(name: str) -> Mapping[str, str]:
         info = load_game(name).info
     except MiaiError:
         return {}
-    flags = {
-        "hidden": not info.perfect_information,
-        "chance": info.max_chance_outcomes > 0,
-        "simultaneous": info.simultaneous,
-    }
+    flags = not info.perfect_information, info.max_chance_outcomes > 0, info.simultaneous
     players = str(info.num_players) if info.num_players < 4 else "4+"
-    return {"players": players, **{fact: "yes" if is_so else "no" for fact, is_so in flags.items()}}
+    values = [players, *("yes" if flag else "no" for flag in flags)]
+    return {fact: value for (fact, *_), value in zip(FILTERS, values, strict=True)}
 
 
 def players_of(game: Game) -> Sequence[str]:

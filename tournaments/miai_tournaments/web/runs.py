@@ -498,15 +498,9 @@ def _comparison_page(folder: Path) -> Response:
     chart = ablation(rows, baseline=comparison.baseline)
     plot = (Figure(picture(chart, "Speed-up of each arm")),) if chart else ()
     sections = [Section("verdict", "Verdict", (verdict, *plot), wide=True)]
-    sections += [
-        Section(
-            f"results-{number}",
-            block.title if isinstance(block, Table) else "Notes",
-            (block,),
-            wide=True,
-        )
-        for number, block in enumerate(others)
-    ]
+    for number, block in enumerate(others):
+        title = block.title if isinstance(block, Table) else "Notes"
+        sections.append(Section(f"results-{number}", title, (block,), wide=True))
     shown = page(
         "comparison.html",
         package=__package__,

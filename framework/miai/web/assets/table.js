@@ -157,10 +157,10 @@ if (element("typed")) {
     const move = frame.moves.find(({ action }) => action === said.action);
     board.mark(move ? move.path : [], "advised");
   });
-  for (const [id, kind] of [["offer", ""], ["decline", "decline"]]) {
-    element(id).addEventListener("click", async ({ target }) => {
-      if (target.dataset.kind === "rematch") hoping = true;
-      const said = await asked("offers", { kind: kind || target.dataset.kind });
+  for (const id of ["offer", "decline"]) {
+    element(id).addEventListener("click", async ({ target: { dataset: { kind } } }) => {
+      if (kind === "rematch") hoping = true;
+      const said = await asked("offers", { kind });
       element("problem").textContent = said.problem || "";
     });
   }
