@@ -12,6 +12,7 @@ import threading
 import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests.web.server import TOKEN, Browser, is_turn, let_in, running
