@@ -17,8 +17,8 @@ MAX_NAME: Final = 10_000
 """Maximum length of a name in characters."""
 MAX_ENTRIES: Final = 1000
 """Maximum number of players, versions and verdicts."""
-MAX_VARIATIONS: Final = 2000
-"""Maximum number of actions in variations."""
+MAX_VARIATIONS: Final = 50_000
+"""Maximum number of actions in variations, and of marks."""
 
 _MAX_SHOWN: Final = 200
 
@@ -92,6 +92,9 @@ class _End(_Strict):
     comments: list[Annotated[tuple[Natural, str], _JSON]] = []
     variations: Annotated[
         list[Annotated[tuple[Natural, Natural], _JSON]], Field(max_length=MAX_VARIATIONS)
+    ] = []
+    marks: Annotated[
+        list[Annotated[tuple[Natural, Name, Name], _JSON]], Field(max_length=MAX_VARIATIONS)
     ] = []
 
 

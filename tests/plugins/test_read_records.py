@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import chess
 import chess.pgn
@@ -17,11 +18,14 @@ import miai
 from miai.api import record_format
 from miai.errors import RecordError
 from miai.pages.replay_page import replay_page
-from miai.playing.replay import record_of_actions, replay, variation_actions
+from miai.playing.replay import line_to, record_of_actions, replay, variation_actions
 from miai.plugins.loader import registry
 from miai.record import GameRecord, ReadableFormat, Termination
 from miai.record_reader import read_record
 from miai_rbc.rules.actions import PASS, SENSE_NOTHING
+
+if TYPE_CHECKING:
+    from miai_rbc.rules.game import RbcState
 
 PLAYERS = {"go": "fast-random", "rbc": "rbc-random", "kuhn_poker": "random"}
 
@@ -286,39 +290,50 @@ GAMES_WITH_NOTES = {
 }
 
 
+@pytest.mark.parametrize("begin", ["middle", "end", "variation"])
 @pytest.mark.parametrize("fresh", [False, True])
 @pytest.mark.parametrize("name", GAMES_WITH_NOTES)
-def test_comments_and_variations_that_were_added_are_written(name: str, fresh: bool) -> None:
+def test_comments_and_variations_that_were_added_are_written(
+    name: str, fresh: bool, begin: str
+) -> None:
     """To the file from which a record was read, and to that of one without a file."""
     written = readable(name, {"sgf": "go", "pgn": "rbc"}[name])
     (read,) = written.read(GAMES_WITH_NOTES[name].encode(), source=f"game.{name}")
     if fresh:
         read = replace(read, tags={}, comments=[], variations=[])
     half = len(read.moves) // 3  # actions of a turn
+    count = len(read.moves) + len(read.variations)
+    begun = {"middle": half, "end": len(read.moves), "variation": count}[begin]
     state = miai.load_game(read.game, **read.game_parameters).new_initial_state()
-    for move in read.moves[:half]:
-        state.apply_action(move.action)
+    for action in line_to(read, begun):
+        state.apply_action(action)
     line: list[int] = []
     while len(line) < 2 * half:
-        legal = state.legal_actions()
+        legal: Sequence[int] = state.legal_actions()
+        if name == "pgn":  # what chess allows, too
+            uci = {str(move) for move in cast("RbcState", state).board().legal_moves}
+            legal = [a for a in legal if a == SENSE_NOTHING or state.action_to_string(a) in uci]
         line.append(SENSE_NOTHING if SENSE_NOTHING in legal and half > 1 else legal[-2])
         state.apply_action(line[-1])
-    count = len(read.moves) + len(read.variations)
-    steps = [(half, line[0]), *((count + n, action) for n, action in enumerate(line[1:], 1))]
+    steps = [(begun, line[0]), *((count + n, action) for n, action in enumerate(line[1:], 1))]
     truth: Any = {"value": -35.0, "value_unit": "centipawns"}
     moves_ = [replace(move, statistics={"truth": truth}) for move in read.moves]
     noted = replace(
         read,
         moves=moves_,
-        comments=[*read.comments, (half, "added")],
+        comments=[*read.comments, (half, "added"), (count + len(line), "last")],
         variations=[*read.variations, *steps],
     )
     text = written.write(noted)
     (back,) = written.read(text.encode(), source=f"game.{name}")
     replay(back)
     assert moves(back) == moves(read)
-    assert len(back.variations) == len(read.variations) + len(line)
-    assert not fresh or [action for _, action in back.variations] == line
+    begins_at_end = begun == len(read.moves)
+    repeated = [move.action for move in read.moves[-half:]] if begins_at_end else []
+    assert len(back.variations) == len(read.variations) + len(repeated + line)
+    assert not fresh or [action for _, action in back.variations] == repeated + line
+    (end,) = (position for position, said in back.comments if said.endswith("last"))
+    assert line_to(back, end) == line_to(noted, count + len(line))
     said = dict(back.comments)
     assert said[half].endswith("added")
     assert fresh or said[half].startswith("one")
