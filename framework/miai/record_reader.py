@@ -216,6 +216,12 @@ def _check_consistency(record: GameRecord) -> None:
                 f"game record, line {number + 2}: ply {move.ply} of actor {move.actor}; plies "
                 f"count from 0, actors are -1 (chance) to {players - 1}"
             )
+    for number, (position, _) in enumerate(record.variations, len(record.moves)):
+        if position > number:
+            raise RecordError(
+                f"game record, the end: action {number - len(record.moves)} of the variations "
+                f"leads on from position {position}, which is not before it"
+            )
     for verdict in record.verdicts:
         if len(verdict.returns) != players or verdict.ply >= len(record.moves):
             raise RecordError(

@@ -146,7 +146,7 @@ def add_line(record: GameRecord, game: Game, position: int, actions: Iterable[in
         raise RecordError(str(error)) from error
     if len(record.variations) + len(new) > MAX_VARIATIONS:
         raise RecordError(f"a record has at most {MAX_VARIATIONS} actions of variations")
-    record.variations += new
+    record.variations = [*record.variations, *new]
     return position
 
 

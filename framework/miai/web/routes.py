@@ -252,10 +252,10 @@ class Pages:
         """Show a finished game as a page that can be kept."""
         table = await self._find(request)
         record = table.record
-        if record is None:
-            return RedirectResponse(f"/tables/{table.id}", 303)
-        play_on = f"/records/{table.id}/play" if request.state.owner else ""
-        content = await to_thread.run_sync(lambda: replay_page(record, table.id, play_on=play_on))
+        if record is None or request.state.owner:
+            return RedirectResponse(f"/{'tables' if record is None else 'records'}/{table.id}", 303)
+        links = {"The game": f"/tables/{table.id}"}
+        content = await to_thread.run_sync(lambda: replay_page(record, table.id, links=links))
         return Response(content, media_type="text/html", headers={"content-security-policy": ""})
 
     async def _find(self, request: Request) -> GameTable:

@@ -113,6 +113,7 @@ class Setting:
       seed: of the game.
       clock: fields of the time control.
       created: ISO 8601 in UTC.
+      origin: the record from which the game goes on; empty for none.
     """
 
     game: str
@@ -121,6 +122,7 @@ class Setting:
     seed: int
     clock: Mapping[str, Any] = field(default_factory=dict)
     created: str = ""
+    origin: str = ""
 
 
 class Clocks(TypedDict):
@@ -293,6 +295,7 @@ class GameTable:
       problem: why it failed; empty otherwise.
       record: the finished game; None before.
       channels: one for each player, by number; -1 for spectators.
+      ended: called when the game has ended with a result.
     """
 
     def __init__(self, name: str, setting: Setting, path: Path, *, hidden: Sequence[str]) -> None:
@@ -304,6 +307,7 @@ class GameTable:
         self.problem = ""
         self.record: GameRecord | None = None
         self.channels = {player: SeatChannel() for player in range(-1, self.game.num_players())}
+        self.ended: Callable[[GameTable], None] | None = None
         self.touched = time.monotonic()
         self._path, self._journal = path, Journal(path)
         self._hidden = tuple(hidden)
@@ -614,6 +618,8 @@ class GameTable:
                 raise Interrupted
             self._journal.append([{"end": record.to_json_lines()}])
             self.record, self.stage = record, "over"
+            if self.ended is not None and self.setting.origin:
+                self.ended(self)
         except Interrupted:
             self.stage = "suspended"
         except Exception as error:
@@ -860,10 +866,14 @@ class TableSet:
     Args:
       folder: where their journals are, which agents can neither read nor change.
       programs: whether tables may name programs, files and weights of this machine.
+
+    Attributes:
+      ended: called with a table whose game has ended, if it went on from a record.
     """
 
     def __init__(self, folder: Path, *, programs: bool = False) -> None:
         self._folder, self.programs = folder, programs
+        self.ended: Callable[[GameTable], None] | None = None
         self._tables: dict[str, GameTable] = {}
         self._lock = threading.Lock()
 
@@ -888,6 +898,7 @@ class TableSet:
         table.create(earlier)
         with self._lock:
             self._tables[name] = table
+        table.ended = self.ended
         return table
 
     def get(self, name: str) -> GameTable | None:
@@ -899,6 +910,7 @@ class TableSet:
             if path is None:
                 return None
             self._tables[name] = GameTable.open(path, hidden=[str(self._folder)])
+            self._tables[name].ended = self.ended
             return self._tables[name]
 
     def stored_page(self, name: str, browser: str) -> dict[str, Any] | None:
