@@ -55,7 +55,7 @@ def test_a_game_against_an_agent_is_played_to_its_end_and_kept(browser: Browser)
     assert state.is_terminal()
     for value in state.returns():
         assert f"{value:+g}" in news["result"]
-    replay = browser.ask(f"{table}/replay").text
+    replay = browser.ask(table.replace("tables", "records")).text
     assert "random" in replay
     assert "tic_tac_toe" in browser.ask("/").text
 

@@ -218,7 +218,7 @@ def test_names_and_comments_are_inert(browser: Browser) -> None:
     assert EVIL not in page + listed
     assert "\u202e" not in page + listed
     assert "<img" not in listed
-    positions = positions_of(read_page(re.sub(r'href="/records/[^"]*"', 'href="#"', page)))
+    positions = positions_of(read_page(browser.ask(f"{address}/files/page").text))
     assert EVIL in positions[1].text()  # as text
     assert not list(positions[1].all("script"))
     refused = upload_named(browser, (f"{EVIL}.txt", b""))
@@ -380,8 +380,9 @@ def test_a_finished_table_is_played_on_and_downloaded(browser: Browser) -> None:
 def test_a_running_table_is_no_record(browser: Browser) -> None:
     table = browser.new_table("rbc", players__0__agent="me", players__1__agent="rbc-random")
     name = table.rpartition("/")[2]
-    for path in (f"/records/{name}", f"/records/{name}/play?ply=0"):
-        assert browser.ask(path).status == 404
+    for path in ("", "/play?ply=0", "/positions/0", "/files/jsonl", "/files/page"):
+        assert browser.ask(f"/records/{name}{path}").status == 404
+    assert browser.post(f"/records/{name}/additions", {"position": 0}).status == 404
 
 
 def test_a_guest_sees_the_replay_and_does_not_play_on(port: int, browser: Browser) -> None:

@@ -68,7 +68,7 @@ def test_neither_sees_the_other_s_choice_first(tmp_path: Path, first: int, secon
             gains = [3.0, 3.0]
             gains[first] += 5
             assert all(f"{gain:+g}" in news["result"] for gain in gains)
-            assert "cooperate" in own.ask(f"{table}/replay").text
+            assert "cooperate" in own.ask(table.replace("tables", "records")).text
 
 
 @pytest.mark.parametrize("hidden", [False, True])

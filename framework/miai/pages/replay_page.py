@@ -137,12 +137,11 @@ def downloads(record: GameRecord, stem: str, *, live: str = "") -> list[Download
       live: as of `replay_values`; a server has this page as a file, too.
     """
     if live:
-        suffixes = {
-            name: record_format(name, record.game).suffix for name in format_names(record.game)
-        }
+        names, game = format_names(record.game), record.game
+        files = {name: record_format(name, game).suffix for name in names} | {PAGE: ".html"}
         return [
             Download(format=name, file=stem + suffix, uri=f"{live}/files/{name}")
-            for name, suffix in (suffixes | {PAGE: ".html"}).items()
+            for name, suffix in files.items()
         ]
     return [_download(record, name, stem) for name in format_names(record.game)]
 
@@ -554,7 +553,7 @@ def _view(view: View, game: Game, marks: Markup) -> Markup:
     label = TRUTH if view.name == TRUTH else f"{_actor_name(int(view.name), game.info)} knows"
     parts = [] if single else [tag("figcaption", label)]
     picture, end, behind = view.picture.rpartition("</svg>")
-    picture += marks + end + behind
+    picture = "".join((picture, str(marks), end, behind))
     parts.append(_drawn(picture, view.text, label="the position" if single else label))
     if view.worlds is not None:
         parts.append(_worlds(view.worlds))
