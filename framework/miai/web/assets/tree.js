@@ -20,7 +20,7 @@ async function ask(path, body) {
 }
 
 board.addEventListener("drawn", async () => {
-  clicks.awaited &&= clicks.played;
+  clicks.awaited = clicks.played;
   clicks.played = false;
   const number = now;
   const missing = board.querySelector(".not-drawn");
