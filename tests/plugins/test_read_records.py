@@ -98,6 +98,27 @@ def test_names_comments_and_the_end_of_an_sgf_game_are_taken() -> None:
     assert record.returns[0] > record.returns[1]
 
 
+def test_marks_are_drawn_where_they_are() -> None:
+    data = b"(;SZ[5];B[aa]TR[bb:cc]LB[dd:<x>][ed:12]TW[ea]SQ[zz];W[ab](;B[cc])(;B[bb]MA[bb]))"
+    (record,) = readable("sgf", "go").read(data, source="x.sgf")
+    replay(read_record(record.to_json_lines()))
+    assert sorted(record.marks) == [
+        *((1, place, "triangle") for place in ("B3", "B4")),
+        *((1, place, "triangle") for place in ("C3", "C4")),
+        (1, "D2", "=<x>"),
+        (1, "E2", "=12"),
+        (1, "E5", "light"),
+        (4, "B4", "cross"),
+    ]
+    shown = positions_of(read_page(replay_page(record, "g")))
+    marked = [list(each.all("g", class_="marks")) for each in shown]
+    assert [len(each) for each in marked] == [0, 1, 0, 0, 1]
+    assert [text.text() for text in marked[1][0].all("text")] == ["<x>", "12"]
+    places = [path.attributes["transform"] for path in marked[1][0].all("path")]
+    assert places[-1] == "translate(104 24)scale(20)"  # E5: the fifth column, the first row
+    assert "unfinished" in shown[3].text()
+
+
 def test_comments_stay_with_their_moves_where_stones_are_set_up_later() -> None:
     data = b"(;GM[1]SZ[5];B[aa]C[one](;W[bb];AW[cc]PL[B];B[dd]C[two];W[ee])(;B[ee]))"
     (record,) = readable("sgf", "go").read(data, source="x.sgf")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sgfmill import sgf
 from starlette.exceptions import HTTPException
 from tests.framework.histories import view_of
 from tests.tournaments.pages import positions_of, read_page
@@ -19,6 +20,7 @@ from tests.web.server import Browser, Reply, is_over, is_turn, let_in, running
 import miai
 from miai.api import record_format
 from miai.errors import RecordError
+from miai.playing.replay import line_to
 from miai.record import GameRecord
 from miai.record_reader import read_record
 from miai.web.records import MOST_FILES, _position, read_file
@@ -272,6 +274,83 @@ def test_only_owners_open_records(port: int, browser: Browser) -> None:
     assert upload_named(stranger, ("one.sgf", SGF)).status == 403
     for path in ("/records/0123456789ab", "/records/x", "/records/..%2fbrowsers"):
         assert browser.ask(path).status == 404
+
+
+# -- the tree --------------------------------------------------------------------------------------
+
+
+def choices(browser: Browser, address: str, position: int) -> dict[str, int]:
+    moves = browser.ask(f"{address}/positions/{position}").json["moves"]
+    return {move["text"]: move["action"] for move in moves}
+
+
+def test_variations_and_comments_are_added_and_exported(browser: Browser) -> None:
+    address = opened(browser, "one.sgf", SGF)  # C3, B4, D2
+    position = 1
+    for text in ("E5", "A1"):
+        action = choices(browser, address, position)[text]
+        said = browser.post(f"{address}/additions", {"position": position, "action": action}).json
+        assert f"<b>{text}</b>" in said["position"]
+        position = said["number"]
+    browser.post(f"{address}/additions", {"position": position, "comment": "one ] <b>"})
+    again = browser.post(f"{address}/additions", {"position": 0, "action": 12}).json
+    assert (again["number"], again["notes"]) == (1, []), "C3 is followed, not added"
+    root = sgf.Sgf_game.from_bytes(browser.ask(f"{address}/files/sgf").body).get_root()
+    variation = root[0][1]
+    assert (variation.get_move(), variation[0].get_move()) == (("w", (4, 4)), ("b", (0, 0)))
+    assert variation[0].get("C") == "one ] <b>"
+    assert root[0][0].get_move() == ("w", (3, 1))
+    page = browser.ask(address).text
+    assert 'aria-label="Sections"' in page
+    for bad, status in (
+        ({"position": 99, "action": 0}, 409),
+        ({"position": 2, "action": 12}, 409),
+        ({"position": 2, "comment": "x" * 10_001}, 400),
+        ({"position": 2, "action": 10**30}, 400),
+        ({"position": 2, "also": 1}, 400),
+        ({"position": 2, "comment": "\ud800"}, 400),
+        ([], 400),
+    ):
+        reply = browser.post(f"{address}/additions", bad)
+        assert (reply.status, bool(reply.json["problem"])) == (status, True), bad
+    assert browser.ask(address).text == page
+
+
+@pytest.mark.parametrize("file", ["one.sgf", "game.jsonl"])
+def test_a_game_that_was_played_on_is_a_branch(
+    browser: Browser, files: dict[str, bytes], file: str
+) -> None:
+    address = opened(browser, file, {**files, "one.sgf": SGF}[file])
+    addition = {"position": 2, "action": min(choices(browser, address, 2).values())}
+    at = browser.post(f"{address}/additions", addition).json["number"]
+    agent = {"one.sgf": "fast-random", "game.jsonl": "rbc-random"}[file]
+    values = {"players__0__agent": agent, "players__1__agent": agent}
+    table = play_on(browser, address, at, **values)
+    with browser.watching(table) as events:
+        events.until(is_over)
+    records = [
+        read_record(browser.ask(f"{where}/files/jsonl").text)
+        for where in (address, table.replace("tables", "records"))
+    ]
+    last = len(records[0].moves) + len(records[0].variations)
+    assert line_to(records[0], last) == [move.action for move in records[1].moves]
+    assert browser.ask(f"{address}/play?ply={last}").status == 409, "that game is over"
+
+
+@pytest.mark.slow
+def test_a_file_of_ten_thousand_variations_opens_in_seconds(browser: Browser) -> None:
+    letters = "abcdefghijklmnopqr"
+    firsts = [letters[n % 18] + letters[n // 18 % 18] for n in range(10_000)]
+    lines = "".join(f"(;W[{first}];B[sa]C[{first}];W[sb]TR[sa];B[sc])" for first in firsts)
+    data = f"(;SZ[19];B[ss](;W[rs]){lines})"
+    read_file("small.sgf", SGF)  # compiled
+    began = time.process_time()
+    address = opened(browser, "large.sgf", data.encode())
+    assert browser.ask(address).status == 200
+    assert time.process_time() - began < 20
+    assert browser.ask(f"{address}/positions/40002").json["position"].count("<svg") == 1
+    (record,) = read_file("back.sgf", browser.ask(f"{address}/files/sgf").body)
+    assert len(record.variations) == 40_000
 
 
 # -- playing on ------------------------------------------------------------------------------------

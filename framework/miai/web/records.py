@@ -443,7 +443,7 @@ class Records:
             if len(record.variations) > known:
                 link = branch_markup(number, [action_text(state, said.action or 0)])
                 notes.append((said.position, link))
-            if comment := said.comment.encode(errors="replace").decode().strip():
+            if comment := said.comment.strip():
                 if len(record.comments) >= MAX_VARIATIONS:
                     raise RecordError(f"a record has at most {MAX_VARIATIONS} comments")
                 record.comments = [*record.comments, (number, comment)]

@@ -250,15 +250,16 @@ def games_of(
     """Yield the games of a text of PGN, of at most `MAX_MOVES` moves, with their places.
 
     Args:
-      records: keep comments and glyphs, read at most half of `miai.record.MOST_MOVES`, and leave
-        out what follows an illegal move in a variation, which joins the game's `errors`.
+      records: keep comments and glyphs, read at most half of `miai.record.MOST_MOVES`, of which a
+        move in a variation is a third, and leave out what follows an illegal move in a variation,
+        which joins the game's `errors`.
 
     Raises:
       ConfigError: not PGN, or an illegal move; names source, game and ply.
     """
     check_words(text, source=source)
     file = io.StringIO(_without_comments(text, source, keep=records))
-    room = MOST_MOVES // 2 if records else MAX_MOVES
+    room = 3 * MOST_MOVES // 2 if records else MAX_MOVES
     for number in count(1):
         where = f"{source}: game {number}"
         builder = _Builder(parameters, where=where, room=room, records=records)
@@ -324,7 +325,7 @@ class _Builder(chess.pgn.GameBuilder[chess.pgn.Game]):
 
     def visit_move(self, board: chess.Board, move: chess.Move) -> None:
         """Add a move."""
-        self._take_room()
+        self._take_room(3 if self._records and len(self._cut) == 1 else 1)
         super().visit_move(board, move)
 
     def visit_comment(self, comment: str) -> None:
