@@ -77,3 +77,4 @@ element("remark").addEventListener("submit", async (event) => {
   event.preventDefault();
   if (await add({ comment: element("comment").value })) element("comment").value = "";
 });
+if (now >= 0) draw(); // this script came after the first position
