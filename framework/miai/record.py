@@ -6,8 +6,8 @@ The first line is the head, then one line for every action, then the end::
     {"ply": 0, "actor": 0, "action": 40, "text": "E5", "seconds": 0.01, ...}
     {"returns": [1.0, -1.0], "termination": "terminal", ...}
 
-The last line also holds what few games have: adjudicators' verdicts, several losers, comments and
-variations.
+The last line also holds what few games have: adjudicators' verdicts, several losers, comments,
+variations and marks.
 `miai.record_reader` reads records; writing them needs no pydantic.
 """
 
@@ -150,6 +150,9 @@ class GameRecord(Drawn):
         the first action, n after n of `moves`; those of `variations` follow.
       variations: actions that were not taken: pairs of the number of a position and the action that
         leads from there to one more, which a later pair may continue.
+      marks: signs drawn on positions: the number of a position, the name of a region of its picture
+        (`miai.render.Region`), and ``triangle``, ``square``, ``circle``, ``cross``, ``dark`` or
+        ``light`` (territory), or a label behind ``=``.
     """
 
     game: str
@@ -175,6 +178,7 @@ class GameRecord(Drawn):
     verdicts: list[VerdictRecord] = field(default_factory=list)
     comments: list[tuple[int, str]] = field(default_factory=list)
     variations: list[tuple[int, int]] = field(default_factory=list)
+    marks: list[tuple[int, str, str]] = field(default_factory=list)
 
     def to_json_lines(self) -> str:
         """Return the record as JSON lines, ASCII text ending in a newline.
@@ -265,7 +269,7 @@ def _values(part: GameRecord | MoveRecord | PlayerRecord | VerdictRecord) -> dic
 
 
 _END = ("returns", "termination", "loser", "detail", "terminated", "truncated", "seconds")
-_RARE = ("verdicts", "losers", "comments", "variations")
+_RARE = ("verdicts", "losers", "comments", "variations", "marks")
 
 
 def observations_as_json(observations: Sequence[Observation | None]) -> dict[str, Json]:

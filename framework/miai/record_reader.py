@@ -17,8 +17,8 @@ MAX_NAME: Final = 10_000
 """Maximum length of a name in characters."""
 MAX_ENTRIES: Final = 1000
 """Maximum number of players, versions and verdicts."""
-MAX_VARIATIONS: Final = 2000
-"""Maximum number of actions in variations."""
+MAX_VARIATIONS: Final = 50_000
+"""Maximum number of actions in variations, and of marks."""
 
 _MAX_SHOWN: Final = 200
 
@@ -92,6 +92,9 @@ class _End(_Strict):
     comments: list[Annotated[tuple[Natural, str], _JSON]] = []
     variations: Annotated[
         list[Annotated[tuple[Natural, Natural], _JSON]], Field(max_length=MAX_VARIATIONS)
+    ] = []
+    marks: Annotated[
+        list[Annotated[tuple[Natural, Name, Name], _JSON]], Field(max_length=MAX_VARIATIONS)
     ] = []
 
 
@@ -212,6 +215,12 @@ def _check_consistency(record: GameRecord) -> None:
             raise RecordError(
                 f"game record, line {number + 2}: ply {move.ply} of actor {move.actor}; plies "
                 f"count from 0, actors are -1 (chance) to {players - 1}"
+            )
+    for number, (position, _) in enumerate(record.variations, len(record.moves)):
+        if position > number:
+            raise RecordError(
+                f"game record, the end: action {number - len(record.moves)} of the variations "
+                f"leads on from position {position}, which is not before it"
             )
     for verdict in record.verdicts:
         if len(verdict.returns) != players or verdict.ply >= len(record.moves):

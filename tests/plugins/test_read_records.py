@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import chess
 import chess.pgn
@@ -17,11 +18,14 @@ import miai
 from miai.api import record_format
 from miai.errors import RecordError
 from miai.pages.replay_page import replay_page
-from miai.playing.replay import record_of_actions, replay, variation_actions
+from miai.playing.replay import line_to, record_of_actions, replay, variation_actions
 from miai.plugins.loader import registry
 from miai.record import GameRecord, ReadableFormat, Termination
 from miai.record_reader import read_record
 from miai_rbc.rules.actions import PASS, SENSE_NOTHING
+
+if TYPE_CHECKING:
+    from miai_rbc.rules.game import RbcState
 
 PLAYERS = {"go": "fast-random", "rbc": "rbc-random", "kuhn_poker": "random"}
 
@@ -92,6 +96,27 @@ def test_names_comments_and_the_end_of_an_sgf_game_are_taken() -> None:
     assert (record.termination, record.loser) == (Termination.RESIGNATION, 1)
     assert record.game_parameters["komi"] == 5.5
     assert record.returns[0] > record.returns[1]
+
+
+def test_marks_are_drawn_where_they_are() -> None:
+    data = b"(;SZ[5];B[aa]TR[bb:cc]LB[dd:<x>][ed:12]TW[ea]SQ[zz];W[ab](;B[cc])(;B[bb]MA[bb]))"
+    (record,) = readable("sgf", "go").read(data, source="x.sgf")
+    replay(read_record(record.to_json_lines()))
+    assert sorted(record.marks) == [
+        *((1, place, "triangle") for place in ("B3", "B4")),
+        *((1, place, "triangle") for place in ("C3", "C4")),
+        (1, "D2", "=<x>"),
+        (1, "E2", "=12"),
+        (1, "E5", "light"),
+        (4, "B4", "cross"),
+    ]
+    shown = positions_of(read_page(replay_page(record, "g")))
+    marked = [list(each.all("g", class_="marks")) for each in shown]
+    assert [len(each) for each in marked] == [0, 1, 0, 0, 1]
+    assert [text.text() for text in marked[1][0].all("text")] == ["<x>", "12"]
+    places = [path.attributes["transform"] for path in marked[1][0].all("path")]
+    assert places[-1] == "translate(104 24)scale(20)"  # E5: the fifth column, the first row
+    assert "unfinished" in shown[3].text()
 
 
 def test_comments_stay_with_their_moves_where_stones_are_set_up_later() -> None:
@@ -286,39 +311,50 @@ GAMES_WITH_NOTES = {
 }
 
 
+@pytest.mark.parametrize("begin", ["middle", "end", "variation"])
 @pytest.mark.parametrize("fresh", [False, True])
 @pytest.mark.parametrize("name", GAMES_WITH_NOTES)
-def test_comments_and_variations_that_were_added_are_written(name: str, fresh: bool) -> None:
+def test_comments_and_variations_that_were_added_are_written(
+    name: str, fresh: bool, begin: str
+) -> None:
     """To the file from which a record was read, and to that of one without a file."""
     written = readable(name, {"sgf": "go", "pgn": "rbc"}[name])
     (read,) = written.read(GAMES_WITH_NOTES[name].encode(), source=f"game.{name}")
     if fresh:
         read = replace(read, tags={}, comments=[], variations=[])
     half = len(read.moves) // 3  # actions of a turn
+    count = len(read.moves) + len(read.variations)
+    begun = {"middle": half, "end": len(read.moves), "variation": count}[begin]
     state = miai.load_game(read.game, **read.game_parameters).new_initial_state()
-    for move in read.moves[:half]:
-        state.apply_action(move.action)
+    for action in line_to(read, begun):
+        state.apply_action(action)
     line: list[int] = []
     while len(line) < 2 * half:
-        legal = state.legal_actions()
+        legal: Sequence[int] = state.legal_actions()
+        if name == "pgn":  # what chess allows, too
+            uci = {str(move) for move in cast("RbcState", state).board().legal_moves}
+            legal = [a for a in legal if a == SENSE_NOTHING or state.action_to_string(a) in uci]
         line.append(SENSE_NOTHING if SENSE_NOTHING in legal and half > 1 else legal[-2])
         state.apply_action(line[-1])
-    count = len(read.moves) + len(read.variations)
-    steps = [(half, line[0]), *((count + n, action) for n, action in enumerate(line[1:], 1))]
+    steps = [(begun, line[0]), *((count + n, action) for n, action in enumerate(line[1:], 1))]
     truth: Any = {"value": -35.0, "value_unit": "centipawns"}
     moves_ = [replace(move, statistics={"truth": truth}) for move in read.moves]
     noted = replace(
         read,
         moves=moves_,
-        comments=[*read.comments, (half, "added")],
+        comments=[*read.comments, (half, "added"), (count + len(line), "last")],
         variations=[*read.variations, *steps],
     )
     text = written.write(noted)
     (back,) = written.read(text.encode(), source=f"game.{name}")
     replay(back)
     assert moves(back) == moves(read)
-    assert len(back.variations) == len(read.variations) + len(line)
-    assert not fresh or [action for _, action in back.variations] == line
+    begins_at_end = begun == len(read.moves)
+    repeated = [move.action for move in read.moves[-half:]] if begins_at_end else []
+    assert len(back.variations) == len(read.variations) + len(repeated + line)
+    assert not fresh or [action for _, action in back.variations] == repeated + line
+    (end,) = (position for position, said in back.comments if said.endswith("last"))
+    assert line_to(back, end) == line_to(noted, count + len(line))
     said = dict(back.comments)
     assert said[half].endswith("added")
     assert fresh or said[half].startswith("one")

@@ -355,10 +355,11 @@ def sent(
                 with ThreadPoolExecutor() as pool:  # each waits for a silence
                     list(pool.map(Events.drain, (seen, public)))
                 assert all(b"problem" in answer for answer in asked_public)
-                pages = [own.ask(path).body for path in (table, "/", f"{table}/replay")]
+                tree = f"{table.replace('tables', 'records')}/positions/0"
+                pages = [own.ask(path).body for path in (table, "/", f"{table}/replay", tree)]
                 pages += [spectator.ask(path).body for path in (table, "/")]
         pages = [re.sub(rb"\d{4}-\d\d-\d\d \d\d:\d\d", b"TIME", content) for content in pages]
-        return seen.lines + asked + pages[:3], public.lines + sorted(asked_public) + pages[3:]
+        return seen.lines + asked + pages[:4], public.lines + sorted(asked_public) + pages[4:]
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_a_game_against_an_agent_is_played_to_its_end_and_kept(browser: Browser)
         state.apply_action(state.string_to_action(text))
     assert state.is_terminal()
     assert news["result"] == state.result_to_string().capitalize()
-    replay = browser.ask(f"{table}/replay").text
+    replay = browser.ask(table.replace("tables", "records")).text
     assert "random" in replay
     assert "tic_tac_toe" in browser.ask("/").text
 

@@ -11,14 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sgfmill import sgf
 from starlette.exceptions import HTTPException
 from tests.framework.histories import view_of
-from tests.tournaments.pages import elements_of, positions_of
+from tests.tournaments.pages import positions_of, read_page
 from tests.web.server import Browser, Reply, is_over, is_turn, let_in, running
 
 import miai
 from miai.api import record_format
 from miai.errors import RecordError
+from miai.playing.replay import line_to
 from miai.record import GameRecord
 from miai.record_reader import read_record
 from miai.web.records import MOST_FILES, _position, read_file
@@ -105,9 +107,10 @@ def test_a_file_is_a_replay_that_is_kept(
         shown = browser.ask(address)
         assert shown.status == 200
         assert "script-src 'self'" in shown.headers["content-security-policy"]
-        count = len(positions_of(elements_of(shown.text))) - 1
+        count = len(positions_of(read_page(browser.ask(f"{address}/files/page").text))) - 1
         assert count == (count if plies is None else plies)
-        assert sorted(Path(file).suffix for file in downloads(shown.text)) == sorted(suffixes)
+        found = sorted(Path(file).suffix for file in downloads(shown.text))
+        assert found == sorted([*suffixes, ".html"])
         assert f'href="{address}"' in browser.ask("/records/").text
         assert name in browser.ask("/records/").text
 
@@ -218,7 +221,7 @@ def test_names_and_comments_are_inert(browser: Browser) -> None:
     assert EVIL not in page + listed
     assert "\u202e" not in page + listed
     assert "<img" not in listed
-    positions = positions_of(elements_of(page))
+    positions = positions_of(read_page(browser.ask(f"{address}/files/page").text))
     assert EVIL in positions[1].text()  # as text
     assert not list(positions[1].all("script"))
     refused = upload_named(browser, (f"{EVIL}.txt", b""))
@@ -272,6 +275,83 @@ def test_only_owners_open_records(port: int, browser: Browser) -> None:
     assert upload_named(stranger, ("one.sgf", SGF)).status == 403
     for path in ("/records/0123456789ab", "/records/x", "/records/..%2fbrowsers"):
         assert browser.ask(path).status == 404
+
+
+# -- the tree --------------------------------------------------------------------------------------
+
+
+def choices(browser: Browser, address: str, position: int) -> dict[str, int]:
+    moves = browser.ask(f"{address}/positions/{position}").json["moves"]
+    return {move["text"]: move["action"] for move in moves}
+
+
+def test_variations_and_comments_are_added_and_exported(browser: Browser) -> None:
+    address = opened(browser, "one.sgf", SGF)  # C3, B4, D2
+    position = 1
+    for text in ("E5", "A1"):
+        action = choices(browser, address, position)[text]
+        said = browser.post(f"{address}/additions", {"position": position, "action": action}).json
+        assert f"<b>{text}</b>" in said["position"]
+        position = said["number"]
+    browser.post(f"{address}/additions", {"position": position, "comment": "one ] <b>"})
+    again = browser.post(f"{address}/additions", {"position": 0, "action": 12}).json
+    assert (again["number"], again["notes"]) == (1, []), "C3 is followed, not added"
+    root = sgf.Sgf_game.from_bytes(browser.ask(f"{address}/files/sgf").body).get_root()
+    variation = root[0][1]
+    assert (variation.get_move(), variation[0].get_move()) == (("w", (4, 4)), ("b", (0, 0)))
+    assert variation[0].get("C") == "one ] <b>"
+    assert root[0][0].get_move() == ("w", (3, 1))
+    page = browser.ask(address).text
+    assert 'aria-label="Sections"' in page
+    for bad, status in (
+        ({"position": 99, "action": 0}, 409),
+        ({"position": 2, "action": 12}, 409),
+        ({"position": 2, "comment": "x" * 10_001}, 400),
+        ({"position": 2, "action": 10**30}, 400),
+        ({"position": 2, "also": 1}, 400),
+        ({"position": 2, "comment": "\ud800"}, 400),
+        ([], 400),
+    ):
+        reply = browser.post(f"{address}/additions", bad)
+        assert (reply.status, bool(reply.json["problem"])) == (status, True), bad
+    assert browser.ask(address).text == page
+
+
+@pytest.mark.parametrize("file", ["one.sgf", "game.jsonl"])
+def test_a_game_that_was_played_on_is_a_branch(
+    browser: Browser, files: dict[str, bytes], file: str
+) -> None:
+    address = opened(browser, file, {**files, "one.sgf": SGF}[file])
+    addition = {"position": 2, "action": min(choices(browser, address, 2).values())}
+    at = browser.post(f"{address}/additions", addition).json["number"]
+    agent = {"one.sgf": "fast-random", "game.jsonl": "rbc-random"}[file]
+    values = {"players__0__agent": agent, "players__1__agent": agent}
+    table = play_on(browser, address, at, **values)
+    with browser.watching(table) as events:
+        events.until(is_over)
+    records = [
+        read_record(browser.ask(f"{where}/files/jsonl").text)
+        for where in (address, table.replace("tables", "records"))
+    ]
+    last = len(records[0].moves) + len(records[0].variations)
+    assert line_to(records[0], last) == [move.action for move in records[1].moves]
+    assert browser.ask(f"{address}/play?ply={last}").status == 409, "that game is over"
+
+
+@pytest.mark.slow
+def test_a_file_of_ten_thousand_variations_opens_in_seconds(browser: Browser) -> None:
+    letters = "abcdefghijklmnopqr"
+    firsts = [letters[n % 18] + letters[n // 18 % 18] for n in range(10_000)]
+    lines = "".join(f"(;W[{first}];B[sa]C[{first}];W[sb]TR[sa];B[sc])" for first in firsts)
+    data = f"(;SZ[19];B[ss](;W[rs]){lines})"
+    read_file("small.sgf", SGF)  # compiled
+    began = time.process_time()
+    address = opened(browser, "large.sgf", data.encode())
+    assert browser.ask(address).status == 200
+    assert time.process_time() - began < 20
+    assert browser.ask(f"{address}/positions/40002").json["position"].count("<svg") == 1
+    (record,) = read_file("back.sgf", browser.ask(f"{address}/files/sgf").body)
+    assert len(record.variations) == 40_000
 
 
 # -- playing on ------------------------------------------------------------------------------------
@@ -367,9 +447,10 @@ def test_a_finished_table_is_played_on_and_downloaded(browser: Browser) -> None:
     table = browser.new_table("tic_tac_toe", players__0__agent="random", players__1__agent="random")
     with browser.watching(table) as events:
         events.until(is_over)
-    shown = browser.ask(f"{table}/replay").text
-    assert [Path(file).suffix for file in downloads(shown)] == [".jsonl"]
     address = table.replace("tables", "records")
+    assert browser.ask(f"{table}/replay").headers["location"] == address
+    shown = browser.ask(address).text
+    assert [Path(file).suffix for file in downloads(shown)] == [".jsonl", ".html"]
     assert f'href="{address}/play?ply=' in shown
     again = play_on(browser, address, 3, players__0__agent="random", players__1__agent="me")
     with browser.watching(again) as events:
@@ -379,8 +460,9 @@ def test_a_finished_table_is_played_on_and_downloaded(browser: Browser) -> None:
 def test_a_running_table_is_no_record(browser: Browser) -> None:
     table = browser.new_table("rbc", players__0__agent="me", players__1__agent="rbc-random")
     name = table.rpartition("/")[2]
-    for path in (f"/records/{name}", f"/records/{name}/play?ply=0"):
-        assert browser.ask(path).status == 404
+    for path in ("", "/play?ply=0", "/positions/0", "/files/jsonl", "/files/page"):
+        assert browser.ask(f"/records/{name}{path}").status == 404
+    assert browser.post(f"/records/{name}/additions", {"position": 0}).status == 404
 
 
 def test_a_guest_sees_the_replay_and_does_not_play_on(port: int, browser: Browser) -> None:
@@ -392,7 +474,7 @@ def test_a_guest_sees_the_replay_and_does_not_play_on(port: int, browser: Browse
         resignation = {"kind": "resign", "number": number}
         assert browser.post(f"{table}/answers", resignation).status == 200
         events.until(is_over)
-    assert 'id="play-on"' in browser.ask(f"{table}/replay").text
+    assert 'id="play-on"' in browser.ask(table.replace("tables", "records")).text
     shown = guest.ask(f"{table}/replay")
     assert shown.status == 200
     assert 'id="play-on"' not in shown.text

@@ -66,6 +66,9 @@ def test_a_file_is_chosen_stepped_through_and_played_on(page: Page, address: str
     ):
         page.press("body", f"Arrow{key}")
         expect(page.locator("#position h2")).to_contain_text(heading, use_inner_text=True)
+    page.press("body", "ArrowUp")
+    page.press("body", "ArrowUp")
+    expect(page.locator("#place")).to_have_text("3 of 3", use_inner_text=True)
     page.press("body", "ArrowLeft")
     expect(page.locator("#moves")).to_contain_text("C3", use_inner_text=True)
     page.click("#play-on")
@@ -76,6 +79,41 @@ def test_a_file_is_chosen_stepped_through_and_played_on(page: Page, address: str
     page.wait_for_url(re.compile("/tables/"))
     wait(page, "frame.turn")
     assert page.inner_text("#moves").split() == ["C3", "B4"]
+
+
+@both_looks
+def test_the_tree_is_added_to_with_the_keyboard_alone(page: Page, address: str) -> None:
+    page.goto(f"{address}/records/")
+    page.set_input_files("#files", [chosen("game.sgf", SGF)])
+    page.wait_for_url(re.compile(r"/records/[0-9a-f]{12}"))
+    until(page, "!document.getElementById('controls').hidden")
+    for key in ("Right", "Right", "Right", "Down", "Right"):
+        page.keyboard.press(f"Arrow{key}")
+    heading = page.locator("#position h2")
+    expect(heading).to_contain_text("4. white E1", use_inner_text=True)
+    page.focus("#additions summary")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#position .area")
+    page.focus(".area[tabindex='0']")  # A1
+    page.keyboard.press("Enter")
+    expect(heading).to_contain_text("5. black A1", use_inner_text=True)
+    until(page, "document.activeElement.matches('.area')")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(heading).to_contain_text("6. white B1", use_inner_text=True)
+    page.keyboard.press("Escape")
+    page.focus("#comment")
+    page.keyboard.type("Why <not>?")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator("#decision")).to_contain_text("Why <not>?", use_inner_text=True)
+    assert not is_wider(page)
+    here = page.url.partition("#")[0]
+    page.goto(f"{address}/")
+    page.goto(here)  # opens where it was left
+    expect(heading).to_contain_text("6. white B1", use_inner_text=True)
+    expect(page.locator("#decision")).to_contain_text("Why <not>?", use_inner_text=True)
+    assert ";W[ee];B[ae];C[Why <not>?]W[be]" in page.request.get(f"{here}/files/sgf").text()
 
 
 def test_nobody_plays_on_from_the_end(page: Page, address: str) -> None:

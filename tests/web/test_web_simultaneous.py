@@ -68,7 +68,7 @@ def test_neither_sees_the_other_s_choice_first(tmp_path: Path, first: int, secon
             gains = [3.0, 3.0]
             gains[first] += 5
             assert news["result"] == f"First gains {gains[0]:g} and second gains {gains[1]:g}"
-            assert "cooperate" in own.ask(f"{table}/replay").text
+            assert "cooperate" in own.ask(table.replace("tables", "records")).text
 
 
 @pytest.mark.parametrize("hidden", [False, True])

@@ -30,6 +30,9 @@ from miai.record import GameRecord, MoveRecord
 from miai.render import BeliefDrawingRenderer, DrawingRenderer, Renderer, action_text
 from miai.values import Evaluation, ValueUnit
 
+MOST_DRAWN: Final = 2000
+"""Number of the positions in variations that are part of a page on disk."""
+
 WORLDS: Final = 2000
 """Default maximum size of a belief, in worlds."""
 
@@ -157,7 +160,8 @@ class Frame:
     Attributes:
       move: the action that led here; None at the start.
       before: the state in which it was taken; None at the start, and in variations.
-      views: the truth first, then the players', if the game hides anything.
+      views: the truth first, then the players', if the game hides anything; empty in variations
+        that are not drawn.
     """
 
     move: MoveRecord | None
@@ -165,7 +169,9 @@ class Frame:
     views: tuple[View, ...]
 
 
-def frames_of(record: GameRecord, game: Game, *, worlds: int) -> Iterator[Frame]:
+def frames_of(
+    record: GameRecord, game: Game, *, worlds: int, drawn: int = MOST_DRAWN
+) -> Iterator[Frame]:
     """Yield the frames of a recorded game, one more than it has actions; then its variations'.
 
     Of a position in a variation, which nobody met, only the truth is shown.
@@ -173,6 +179,7 @@ def frames_of(record: GameRecord, game: Game, *, worlds: int) -> Iterator[Frame]
     Args:
       record: a record that `miai.playing.replay.replay` accepts.
       worlds: maximum size of a belief; 0 to follow none.
+      drawn: number of the positions in variations that are drawn; others have no views.
 
     Raises:
       RecordError: an action is not legal.
@@ -185,7 +192,7 @@ def frames_of(record: GameRecord, game: Game, *, worlds: int) -> Iterator[Frame]
     def views() -> tuple[View, ...]:
         for player in players:
             player.observe(state)
-        return (_truth(renderer, state), *(_seen(renderer, state, player) for player in players))
+        return (truth_of(renderer, state), *(_seen(renderer, state, player) for player in players))
 
     yield Frame(move=None, before=None, views=views())
     for move in record.moves:
@@ -196,8 +203,9 @@ def frames_of(record: GameRecord, game: Game, *, worlds: int) -> Iterator[Frame]
         except ValueError as error:
             raise RecordError(f"{record.game}: ply {move.ply}: {error}") from error
         yield Frame(move=move, before=before, views=views())
-    for move, state in variation_actions(record, game):
-        yield Frame(move=move, before=None, views=(_truth(renderer, state),))
+    for number, (move, state) in enumerate(variation_actions(record, game)):
+        views_ = (truth_of(renderer, state),) if number < drawn else ()
+        yield Frame(move=move, before=None, views=views_)
 
 
 def definitions(game: Game) -> str:
@@ -221,7 +229,8 @@ class _Watcher:
                 self.followed.observe(observation)
 
 
-def _truth(renderer: Renderer, state: State) -> View:
+def truth_of(renderer: Renderer, state: State) -> View:
+    """Return a whole position."""
     if isinstance(renderer, DrawingRenderer):
         return View(name=TRUTH, picture=renderer.svg_state(state))
     if state.game.info.perfect_information:

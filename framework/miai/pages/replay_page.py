@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from markupsafe import Markup
 
@@ -18,12 +18,14 @@ from miai.analysis.notes import line_texts, loss_text, summary_texts
 from miai.api import record_format, recorded_game, renderer_for
 from miai.errors import ConfigError, MiaiError, RecordError
 from miai.game import Game, GameInfo
+from miai.information import PlayerView
 from miai.markup import number, tag
 from miai.pages import charts
 from miai.pages.document import Column, Table, printable_block
 from miai.pages.document_page import table_markup
 from miai.pages.layout import Assets, environment, inlined, name, text
 from miai.pages.replay_frames import (
+    MOST_DRAWN,
     TRUTH,
     WORLDS,
     Candidate,
@@ -34,10 +36,12 @@ from miai.pages.replay_frames import (
     decision_of,
     definitions,
     frames_of,
+    truth_of,
 )
+from miai.playing.replay import state_at
 from miai.plugins.loader import registry
 from miai.record import GameRecord, MoveRecord, Termination, ending_text
-from miai.render import ExplainedRenderer
+from miai.render import Clickable, ExplainedRenderer, action_text
 from miai.values import Evaluation, ValueScale, ValueUnit
 
 
@@ -102,6 +106,8 @@ def _candidates(candidates: Sequence[Candidate], unit: ValueUnit, info: GameInfo
     return table_markup(Table("Considered", columns, rows, sortable=False))
 
 
+PAGE: Final = "page"
+"""The name of this page among the formats of a server's files."""
 LARGEST = 1_000_000
 """Maximum size of a file in a page, in bytes."""
 
@@ -113,7 +119,7 @@ class Download:
     Attributes:
       format: the record format.
       file: name of the file.
-      uri: a ``data:`` address with its content; empty if it cannot be written.
+      uri: its address, or a ``data:`` address with its content; empty if it cannot be written.
       why: reason why it cannot be written.
     """
 
@@ -123,15 +129,27 @@ class Download:
     why: str = ""
 
 
-def downloads(record: GameRecord, stem: str) -> list[Download]:
+def downloads(record: GameRecord, stem: str, *, live: str = "") -> list[Download]:
     """Return a game in every record format for it, the framework's own last.
 
     Args:
       stem: the files' name without suffix.
+      live: as of `replay_values`; a server has this page as a file, too.
     """
-    components = registry().components("record-format", game=record.game)
-    names = sorted({c.name for c in components}, key=lambda name: (name == "jsonl", name))
-    return [_download(record, name, stem) for name in names]
+    if live:
+        names, game = format_names(record.game), record.game
+        files = {name: record_format(name, game).suffix for name in names} | {PAGE: ".html"}
+        return [
+            Download(format=name, file=stem + suffix, uri=f"{live}/files/{name}")
+            for name, suffix in files.items()
+        ]
+    return [_download(record, name, stem) for name in format_names(record.game)]
+
+
+def format_names(game: str) -> list[str]:
+    """Return the record formats for a game, the framework's own last."""
+    components = registry().components("record-format", game=game)
+    return sorted({c.name for c in components}, key=lambda name: (name == "jsonl", name))
 
 
 def _download(record: GameRecord, name: str, stem: str) -> Download:
@@ -250,7 +268,6 @@ def replay_page(
     worlds: int = WORLDS,
     report: str = "",
     links: Mapping[str, str] | None = None,
-    play_on: str = "",
     analysis: Analysis | None = None,
     analyse: str = "",
     assets: Assets | None = None,
@@ -264,8 +281,6 @@ def replay_page(
       worlds: maximum size of a player's belief; 0 for no beliefs.
       report: relative path of the tournament's report; empty for none.
       links: addresses by text, for the heading.
-      play_on: address for playing on from a position, to which the script adds ``?ply=``; empty for
-        none.
       analysis: of the game, whose curve, mistakes and summary are shown; `record` is then that of
         `miai.analysis.notes.annotated`.
       analyse: address that tells where the analysis stands and lets it go on, for the script of
@@ -276,40 +291,57 @@ def replay_page(
       RecordError: the record contradicts its game, or the game cannot be loaded.
       ConfigError: the game is a program that may not run, see `miai.api.recorded_game`.
     """
-    game = _game(record)
-    frames = list(_shown_frames(record, game, worlds=worlds))
+    addresses = ({"The tournament's report": report} if report else {}) | dict(links or {})
+    values = replay_values(record, game_id, worlds=worlds, links=addresses, analysis=analysis)
+    assets = assets or inlined(styles=("page.css", "replay.css"), scripts=("replay.js",))
+    values["analyse"] = analyse
+    return environment().get_template("replay.html").render(assets=assets, **values)
+
+
+def replay_values(
+    record: GameRecord,
+    game_id: str,
+    *,
+    worlds: int = WORLDS,
+    links: Mapping[str, str] | None = None,
+    analysis: Analysis | None = None,
+    live: str = "",
+) -> dict[str, Any]:
+    """Return the variables of the template ``replay.html``, as `replay_page`.
+
+    Args:
+      live: address of the record at a server, which writes its files and draws its variations when
+        they are asked for; empty for a page on disk.
+    """
+    game = recorded_game_of(record)
+    drawn = 0 if live else MOST_DRAWN
+    frames = list(_shown_frames(record, game, worlds=worlds, drawn=drawn))
     backs = [0, *range(len(record.moves)), *(position for position, _ in record.variations)]
-    notes = _notes(record, [frame.move for frame in frames], backs, game.info)
+    notes = _notes(record, [frame.move for frame in frames])
     positions = PackedPositions()
     for frame, note, back in zip(frames, notes, backs, strict=False):
         positions.add(frame.position, note + frame.decision, back)
-    addresses = {"The tournament's report": report} if report else {}
     count = len(record.moves) + 1
     players = [name(player.name, 24) for player in record.players]
     graphs = _graphs_of(record, game, players, analysis)
-    return (
-        environment()
-        .get_template("replay.html")
-        .render(
-            assets=assets or inlined(styles=("page.css", "replay.css"), scripts=("replay.js",)),
-            title=text(game_id, 80),
-            definitions=Markup(definitions(game)),  # noqa: S704 - by an installed renderer
-            heading=_heading(record, game_id, game, addresses | dict(links or {})),
-            play_on=play_on,
-            analyse=analyse,
-            # The last ply at which the game is not over by its rules.
-            open_plies=len(record.moves) - (record.termination is Termination.TERMINAL),
-            single=game.info.perfect_information,
-            controls=_controls(count, game),
-            position=Markup().join(frames[count - 1].position),
-            decision=notes[count - 1] + frames[count - 1].decision,
-            positions=positions.packed(),
-            graphs=graphs,
-            moves=moves_markup(record.moves, game.info),
-            asides=[*_legend(game), *_files(record, game_id)],
-            about=_about(record),
-        )
-    )
+    return {
+        "title": text(game_id, 80),
+        "definitions": Markup(definitions(game)),  # noqa: S704 - by an installed renderer
+        "heading": _heading(record, game_id, game, links or {}),
+        "live": live,
+        "analyse": live and f"{live}/analysis",
+        # The last ply at which the game is not over by its rules.
+        "open_plies": len(record.moves) - (record.termination is Termination.TERMINAL),
+        "single": game.info.perfect_information,
+        "controls": _controls(count, game),
+        "position": Markup().join(frames[count - 1].position),
+        "decision": notes[count - 1] + frames[count - 1].decision,
+        "positions": positions.packed(),
+        "graphs": graphs,
+        "moves": moves_markup(record.moves, game.info),
+        "asides": [*_legend(game), _files(record, game_id, live)],
+        "about": _about(record),
+    }
 
 
 def _graphs_of(
@@ -328,16 +360,42 @@ class _ShownFrame(NamedTuple):
     move: MoveRecord | None
 
 
-def _shown_frames(record: GameRecord, game: Game, *, worlds: int) -> Iterator[_ShownFrame]:
-    for ply, frame in enumerate(frames_of(record, game, worlds=worlds)):
+def _shown_frames(
+    record: GameRecord, game: Game, *, worlds: int, drawn: int
+) -> Iterator[_ShownFrame]:
+    marks = _marks(record, game)
+    for ply, frame in enumerate(frames_of(record, game, worlds=worlds, drawn=drawn)):
         decision = Markup()
         if frame.move is not None and frame.before is not None:
             recorded = decision_of(frame.move.statistics, frame.before)
             decision = decision_markup(recorded, game.info)
-        yield _ShownFrame(_position(ply, frame, record, game), decision, frame.move)
+        position = _position(ply, frame, record, game, marks.get(ply, Markup()))
+        yield _ShownFrame(position if frame.views else [_NOT_DRAWN], decision, frame.move)
 
 
-def _game(record: GameRecord) -> Game:
+def branch_position(record: GameRecord, game: Game, number: int) -> Markup:
+    """Return a position of a variation, as it is shown. Raises `RecordError`."""
+    before, action = record.variations[number - len(record.moves) - 1]
+    state = state_at(record, game, before)
+    move = MoveRecord(
+        ply=len(state.history()),
+        actor=int(state.next_actor()),
+        action=action,
+        text=action_text(state, action),
+    )
+    views = (truth_of(renderer_for(game), state.child(action)),)
+    frame = Frame(move=move, before=None, views=views)
+    marks = _marks(record, game).get(number, Markup())
+    return Markup().join(_position(number, frame, record, game, marks))
+
+
+def recorded_game_of(record: GameRecord) -> Game:
+    """Return the game of a record, which has to be of the installed version.
+
+    Raises:
+      RecordError: the game cannot be loaded, or is of another version.
+      ConfigError: the game is a program that may not run, see `miai.api.recorded_game`.
+    """
     try:
         game = recorded_game(record.game, record.game_parameters)
     except ConfigError:
@@ -371,8 +429,9 @@ def _heading(
         Markup("%s (%s)") % (name(player.name), _actor_name(seat, game.info))
         for seat, player in enumerate(record.players)
     ]
-    result = ending_text(record, game)
-    returns = ", ".join(f"{value:g}" for value in record.returns)
+    result = text(ending_text(record, game), 300)
+    if record.termination is not Termination.UNFINISHED:
+        result += f"; returns {', '.join(f'{value:g}' for value in record.returns)}"
     between = Markup(" against ") if len(players) == 2 else Markup(", ")
     lines = [
         tag("h1", between.join(players)),
@@ -380,8 +439,7 @@ def _heading(
             "p",
             text(f"{record.game}, game {game_id}", 160),
             tag("br"),
-            text(result, 300),
-            f"; returns {returns}",
+            result,
             class_="dim",
         ),
         *_warnings(record),
@@ -420,13 +478,22 @@ def _controls(frames: int, game: Game) -> Markup:
 # -- a position -------------------------------------------------------------------------------
 
 
-def _position(number: int, frame: Frame, record: GameRecord, game: Game) -> list[Markup]:
-    """Return a position in pieces, which other positions may share."""
+_NOT_DRAWN: Final = tag("p", "This page does not draw the position.", class_="note not-drawn")
+
+
+def _position(
+    number: int, frame: Frame, record: GameRecord, game: Game, marks: Markup
+) -> list[Markup]:
+    """Return a position in pieces, which other positions may share.
+
+    Args:
+      marks: what is drawn over the truth.
+    """
     style = "views single" if len(frame.views) == 1 else "views"
     return [
         _caption(number, frame.move, game, record),
         Markup('<div class="%s">') % style,
-        *(_view(view, game) for view in frame.views),
+        *(_view(view, game, marks if view.name == TRUTH else Markup()) for view in frame.views),
         Markup("</div>"),
     ]
 
@@ -448,23 +515,60 @@ def _caption(number: int, move: MoveRecord | None, game: Game, record: GameRecor
         parts.append(tag("small", f" {_duration(move.seconds)}"))
     heading = tag("h2", *parts)
     if number == len(record.moves):
-        ending = f"The game ends: {ending_text(record, game)}"
+        how = "is" if record.termination is Termination.UNFINISHED else "ends:"
+        ending = f"The game {how} {ending_text(record, game)}"
         return heading + tag("p", text(ending, 300), class_="ending")
     return heading
 
 
-def _view(view: View, game: Game) -> Markup:
+def _marks(record: GameRecord, game: Game) -> dict[int, Markup]:
+    """Return the marks of positions as groups of SVG, for pictures with regions of their names."""
+    renderer = renderer_for(game)
+    if not record.marks or not isinstance(renderer, Clickable):
+        return {}
+    regions = renderer.clicks(PlayerView(game, 0)).regions
+    boxes = {region.name: region.box for region in regions}
+    drawn: dict[int, list[Markup]] = {}
+    for position, place, sign in record.marks:
+        if place in boxes:
+            drawn.setdefault(position, []).append(_mark(sign, boxes[place]))
+    return {position: tag("g", *each, class_="marks") for position, each in drawn.items()}
+
+
+_PATHS: Final[Mapping[str, str]] = {
+    "triangle": "M0-.3L.28.2H-.28z",
+    "square": "M-.24-.24h.48v.48h-.48z",
+    "circle": "M-.26 0a.26.26 0 1 0 .52 0a.26.26 0 1 0-.52 0z",
+    "cross": "M-.22-.22l.44.44m0-.44l-.44.44",
+    "dark": "M-.14-.14h.28v.28h-.28z",
+    "light": "M-.14-.14h.28v.28h-.28z",
+}
+"""Signs round the middle of a region of size 1."""
+
+
+def _mark(sign: str, box: tuple[float, float, float, float]) -> Markup:
+    x, y, width, height = box
+    place = f"translate({x + width / 2:g} {y + height / 2:g})scale({min(width, height):g})"
+    if sign in _PATHS:
+        return tag("path", d=_PATHS[sign], transform=place, class_=f"mark {sign}")
+    label = text(sign.removeprefix("="), 8)
+    return tag("text", label, y=".2", transform=place, class_="mark")
+
+
+def _view(view: View, game: Game, marks: Markup) -> Markup:
     single = game.info.perfect_information
     label = TRUTH if view.name == TRUTH else f"{_actor_name(int(view.name), game.info)} knows"
     parts = [] if single else [tag("figcaption", label)]
-    parts.append(_drawn(view.picture, view.text, label="the position" if single else label))
+    picture, end, behind = view.picture.rpartition("</svg>")
+    picture = "".join((picture, str(marks), end, behind))
+    parts.append(_drawn(picture, view.text, label="the position" if single else label))
     if view.worlds is not None:
         parts.append(_worlds(view.worlds))
     style = None if view.worlds is None else "believing"
     return tag("figure", *parts, data_view=view.name, class_=style)
 
 
-_MOST_LISTED = 12  # actions of a variation, where it begins
+_MOST_LISTED, _MOST_BRANCHES = 12, 50  # actions of a variation, and variations, where they begin
 _SVG: Final = re.compile(r"<svg\b")
 
 
@@ -491,32 +595,44 @@ def _worlds(worlds: ShownBelief) -> Markup:
     return tag("div", *parts, class_="belief")
 
 
-def _notes(
-    record: GameRecord, actions: Sequence[MoveRecord | None], backs: list[int], info: GameInfo
-) -> list[Markup]:
+def comment_markup(said: str) -> Markup:
+    """Return what somebody said of a position."""
+    return tag("p", printable_block(said), class_="comment", dir="auto")
+
+
+def branch_markup(number: int, words: Sequence[str]) -> Markup:
+    """Return a link to the position that a variation's first action leads to, and its actions."""
+    first, *rest = (text(word, 40) for word in words)
+    link = tag("a", first, href=f"#p{number}")
+    return tag("p", "variation: ", link, " ", " ".join(rest), class_="line-of-play")
+
+
+def _notes(record: GameRecord, actions: Sequence[MoveRecord | None]) -> list[Markup]:
     """Return for each frame what was said of it, with links to the variations that begin there.
 
     Args:
       actions: what led to each frame.
-      backs: the frame before each.
     """
     notes: list[list[Markup]] = [[] for _ in actions]
-    for position, said in record.comments:
+    for position, comment in record.comments:
         if position < len(notes):
-            block = printable_block(said)
-            notes[position].append(tag("p", block, class_="comment", dir="auto"))
-    last = len(record.moves)
-    for here in range(last + 1, len(notes)):
-        if backs[here] == here - 1 > last:
-            continue  # goes on with a line that is listed where it begins
-        end = here + 1
-        while end < min(len(notes), here + _MOST_LISTED) and backs[end] == end - 1:
-            end += 1
-        words = [text(move.text, 40) for move in actions[here:end] if move is not None]
-        link = tag("a", words[0], href=f"#p{here}")
-        line = tag("p", "variation: ", link, " ", " ".join(words[1:]), class_="line-of-play")
-        notes[backs[here]].append(line)
-    return [Markup().join(said) for said in notes]
+            notes[position].append(comment_markup(comment))
+    behind: dict[int, list[int]] = {}
+    for here, (position, _) in enumerate(record.variations, len(record.moves) + 1):
+        behind.setdefault(position, []).append(here)
+    for position, numbers in behind.items():
+        # The first one within a variation is part of a line that is listed where it begins.
+        branches = numbers if position <= len(record.moves) else numbers[1:]
+        for here in branches[:_MOST_BRANCHES]:
+            line = [here]
+            while len(line) < _MOST_LISTED and line[-1] in behind:
+                line.append(behind[line[-1]][0])
+            words = [move.text for each in line if (move := actions[each]) is not None]
+            notes[position].append(branch_markup(here, words))
+        if (more := len(branches) - _MOST_BRANCHES) > 0:
+            said = f"and {more} more: go to one of these, then down with the arrow key"
+            notes[position].append(tag("p", said, class_="note"))
+    return [Markup().join(parts) for parts in notes]
 
 
 # -- the side ---------------------------------------------------------------------------------
@@ -660,15 +776,15 @@ def _legend(game: Game) -> list[Markup]:
     return [tag("section", tag("h2", "Legend"), signs)] if signs else []
 
 
-def _files(record: GameRecord, game_id: str) -> list[Markup]:
+def _files(record: GameRecord, game_id: str, live: str) -> Markup:
     items = []
-    for file in downloads(record, text(game_id, 200)):
+    for file in downloads(record, text(game_id, 200), live=live):
         if file.uri:
             link = tag("a", file.file, href=file.uri, download=file.file)
             items.append(tag("li", link, f" ({file.format})"))
         else:
             items.append(tag("li", f"{file.format}: ", text(file.why, 200), class_="note"))
-    return [tag("section", tag("h2", "Files"), tag("ul", *items, class_="files"))]
+    return tag("section", tag("h2", "Files"), tag("ul", *items, class_="files"))
 
 
 def _about(record: GameRecord) -> list[str]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import reduce
+from itertools import takewhile
 from typing import Any, Final, TypeVar
 
 from miai.errors import ConfigError, GameError, MiaiError, RecordError
@@ -67,8 +70,8 @@ def variation_actions(record: GameRecord, game: Game) -> Iterator[tuple[MoveReco
 
     Raises `RecordError` if an action is not legal.
     """
-    begun = {position for position, _ in record.variations}
-    states: dict[int, State] = {}
+    begun = Counter(position for position, _ in record.variations)
+    states: dict[int, State] = {}  # those that variations are yet to leave
     state = game.new_initial_state()
     for number, move in enumerate([*record.moves, None] if begun else []):
         if number in begun:
@@ -78,6 +81,9 @@ def variation_actions(record: GameRecord, game: Game) -> Iterator[tuple[MoveReco
     for number, (position, action) in enumerate(record.variations, len(record.moves) + 1):
         try:
             state = states[position].clone()
+            begun[position] -= 1
+            if not begun[position]:
+                del states[position]
             move = MoveRecord(
                 ply=len(state.history()), actor=int(state.next_actor()), action=action, text=""
             )
@@ -89,6 +95,60 @@ def variation_actions(record: GameRecord, game: Game) -> Iterator[tuple[MoveReco
         if number in begun:
             states[number] = state
         yield move, state
+
+
+def line_to(record: GameRecord, position: int) -> list[int]:
+    """Return the actions that lead to a position, of the game or of a variation.
+
+    Raises `RecordError` if there is no such position.
+    """
+    behind: list[int] = []
+    first = len(record.moves) + 1
+    if not 0 <= position < first + len(record.variations):
+        raise RecordError(f"{record.game}: there is no position {position}")
+    while position >= first:
+        position, action = record.variations[position - first]
+        behind.append(action)
+    return [move.action for move in record.moves[:position]] + behind[::-1]
+
+
+def state_at(record: GameRecord, game: Game, position: int) -> State:
+    """Return the state at a position of a record. Raises `RecordError` if there is none."""
+    state = game.new_initial_state()
+    try:
+        for action in line_to(record, position):
+            state.apply_action(action)
+    except GameError as error:
+        raise RecordError(f"{record.game}: position {position}: {error}") from error
+    return state
+
+
+def add_line(record: GameRecord, game: Game, position: int, actions: Iterable[int]) -> int:
+    """Add the actions that a record lacks as a variation, and return the number of the last.
+
+    Args:
+      position: where the line begins; actions that lead on from it are followed.
+
+    Raises `RecordError` if an action is not legal, or the record has `MAX_VARIATIONS`.
+    """
+    first, state = len(record.moves) + 1, state_at(record, game, position)
+    known = {(ply, move.action): ply + 1 for ply, move in enumerate(record.moves)}
+    for number, step in enumerate(record.variations, first):
+        known.setdefault(step, number)
+    new: list[tuple[int, int]] = []
+    try:
+        for action in actions:
+            state.apply_action(action)
+            step = position, action
+            if step not in known:
+                new.append(step)
+            position = known.setdefault(step, first + len(record.variations) + len(new) - 1)
+    except GameError as error:
+        raise RecordError(str(error)) from error
+    if len(record.variations) + len(new) > MAX_VARIATIONS:
+        raise RecordError(f"a record has at most {MAX_VARIATIONS} actions of variations")
+    record.variations = [*record.variations, *new]
+    return position
 
 
 NodeT = TypeVar("NodeT")
@@ -103,8 +163,10 @@ def add_tree(
     children: Callable[[NodeT], Sequence[NodeT]],
     actions: Callable[[NodeT, State], Sequence[int]],
     comment: Callable[[NodeT], str],
+    marks: Callable[[NodeT], Iterable[tuple[str, str]]],
+    nodes: dict[int, NodeT],
 ) -> str:
-    """Add the comments and variations of a file to the record of its main line.
+    """Add the comments, variations and marks of a file to the record of its main line.
 
     A variation is shown up to what the rules of `game` forbid; a comment there says why it stops.
 
@@ -115,17 +177,26 @@ def add_tree(
       actions: those that lead from a state to a node, at most 2. Raises `MiaiError` or
         `ValueError`, which says why there are none.
       comment: what is said of a node.
+      marks: the regions that are marked in a node, with their signs; see `GameRecord.marks`.
+      nodes: filled with the node of each position.
 
     Returns a warning if not all is shown; at most `MAX_VARIATIONS` actions are.
     """
     comments: dict[int, list[str]] = {}
     state, played, stopped = game.new_initial_state(), 0, 0
+
+    def annotate(node: NodeT, position: int) -> None:
+        comments.setdefault(position, []).append(comment(node))
+        record.marks += [(position, *mark) for mark in marks(node)]
+        nodes.setdefault(position, node)
+
     for node, plies in main:
         position = plies or 0
         for move in record.moves[played:position]:
             state.apply_action(move.action)
         played = max(played, position)
-        comments.setdefault(position, []).append(comment(node))
+        annotate(node, position)
+        nodes[position] = node
         others = children(node)[1:]
         here = state.clone() if others else state
         pending = [(child, position, here) for child in reversed(others)]
@@ -136,9 +207,8 @@ def add_tree(
                     raise ValueError("it begins before this position")
                 if len(record.variations) + stopped > MAX_VARIATIONS - 2:
                     raise ValueError(f"at most {MAX_VARIATIONS} actions of variations are shown")
-                taken, after = actions(node, before), before.clone()
-                for action in taken:
-                    after.apply_action(action)
+                taken = actions(node, before)
+                after = reduce(lambda state, action: state.child(action), taken, before)
             except (MiaiError, ValueError) as error:
                 if stopped < _MOST_NOTES:
                     why = str(error).partition("\n")[0]
@@ -148,10 +218,11 @@ def add_tree(
             for action in taken:
                 record.variations.append((position, action))
                 position = len(record.moves) + len(record.variations)
-            comments.setdefault(position, []).append(comment(node))
+            annotate(node, position)
             pending += [(child, position, after) for child in reversed(children(node))]
     texts = ((position, "\n\n".join(filter(None, said))) for position, said in comments.items())
     record.comments = [(at, said) for at, said in sorted(texts) if said.strip()]
+    del record.marks[MAX_VARIATIONS:]
     return f"variations that cannot be shown, but are kept: {stopped}" if stopped else ""
 
 
@@ -160,15 +231,25 @@ def added_notes(
 ) -> tuple[list[tuple[int, str]], list[tuple[int, tuple[int, int]]]]:
     """Return what was added to a record since a file was read: comments, and variations.
 
-    Each action of the variations has its own number; see `GameRecord.variations`. Nothing is
-    returned if the record no longer begins with what was read.
+    Each action of the variations has its own number; see `GameRecord.variations`. In a file what
+    follows the last position would be moves of the game: such a variation begins before the last
+    turn, which it repeats, with numbers below 0. Nothing is returned if the record no longer begins
+    with what was read.
     """
     comments, variations = ([], []) if read is None else (read.comments, read.variations)
     count = len(variations)
     if record.comments[: len(comments)] != comments or record.variations[:count] != variations:
         return [], []
-    first = len(record.moves) + count + 1
-    return record.comments[len(comments) :], [*enumerate(record.variations[count:], first)]
+    last = len(record.moves)
+    numbered = [*enumerate(record.variations[count:], last + count + 1)]
+    if record.moves and any(position == last for _, (position, _) in numbered):
+        actor = record.moves[-1].actor
+        turn = [*takewhile(lambda move: move.actor == actor, reversed(record.moves))][::-1]
+        places = [last - len(turn), *range(-len(turn), 0)]
+        repeated = [(places[i + 1], (places[i], move.action)) for i, move in enumerate(turn)]
+        moved = [(n, (-1 if at == last else at, action)) for n, (at, action) in numbered]
+        numbered = repeated + moved
+    return record.comments[len(comments) :], numbered
 
 
 def has_same_end(record: GameRecord, other: GameRecord) -> bool:
@@ -179,7 +260,7 @@ def has_same_end(record: GameRecord, other: GameRecord) -> bool:
 
 def is_same_game(record: GameRecord, other: GameRecord) -> bool:
     """Return whether two records are of the same game, whatever is said of it."""
-    said = ("tags", "versions", "comments", "variations")
+    said = ("tags", "versions", "comments", "variations", "marks")
     pairs = zip(record.moves, other.moves, strict=False)
     moves = [replace(move, statistics=read.statistics) for move, read in pairs]
     moves += record.moves[len(moves) :]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
+from miai.api import renderer_for
 from miai.game import Game, State
 from miai.information import PlayerView
 from miai.pages.document import printable, printable_block
@@ -13,6 +14,7 @@ from miai.render import (
     Clickable,
     Clicks,
     DrawingRenderer,
+    Region,
     Renderer,
     action_text,
     hint_of,
@@ -73,6 +75,37 @@ def still(text: str, *, number: int = 0, picture: str = "") -> SeatFrame:
         "areas": [],
         "moves": [],
     }
+
+
+def choices_at(state: State) -> tuple[list[Area], list[Move]]:
+    """Return the actions of who acts next, and their areas on the picture of the whole position.
+
+    For games that are over: they say what no player may know.
+    """
+    game, actor = state.game, int(state.next_actor())
+    renderer, legal = renderer_for(game), [] if state.is_terminal() else state.legal_actions()
+    if actor >= 0 and game.info.perfect_information:
+        frame = Camera(game, renderer).frame(PlayerView.at(state, actor))
+        return frame["areas"], frame["moves"]
+    regions: Sequence[Region] = ()
+    paths: Mapping[int, tuple[str, ...]] = {}
+    if actor >= 0 and isinstance(renderer, Clickable):
+        # The picture of the whole position lies as that of the first player.
+        regions = renderer.clicks(PlayerView(game, 0)).regions
+        view, earlier = PlayerView(game, actor), game.new_initial_state()
+        for action in (None, *state.history()):
+            if action is not None:
+                earlier.apply_action(action)
+            if (observation := earlier.observation(actor)) is not None:
+                view.observe(observation)
+        paths = renderer.clicks(view).actions
+    index = {region.name: number for number, region in enumerate(regions)}
+    moves: list[Move] = []
+    for action in legal:
+        text, path = printable(action_text(state, action), _LONGEST), paths.get(action, ())
+        places = [index[name] for name in path] if set(path) <= set(index) else []
+        moves.append({"action": action, "text": text, "label": text, "path": places})
+    return [{"name": r.name, "box": r.box, "halo": None} for r in regions], moves
 
 
 class Camera:

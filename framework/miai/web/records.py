@@ -7,17 +7,21 @@ that name programs, files or weights of this machine are refused.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, NamedTuple
 
 from anyio import CapacityLimiter, to_thread
+from pydantic import Field, ValidationError
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
@@ -26,17 +30,30 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from miai.analysis.notes import annotated
-from miai.api import load_game, recorded_game
-from miai.errors import ConfigError, MiaiError
+from miai.api import load_game, record_format, recorded_game
+from miai.errors import ConfigError, MiaiError, RecordError
 from miai.files import write_text
 from miai.game import State
 from miai.pages.document import counted, printable
 from miai.pages.layout import linked
-from miai.pages.replay_page import replay_page
+from miai.pages.replay_page import (
+    PAGE,
+    branch_markup,
+    branch_position,
+    comment_markup,
+    format_names,
+    recorded_game_of,
+    replay_page,
+    replay_values,
+)
+from miai.parameters import StrictModel, wording
 from miai.plain import Json, listed, one_line
 from miai.playing.record_files import formats, read_records
-from miai.record import GameRecord, ending_text
-from miai.record_reader import read_record
+from miai.playing.replay import add_line, line_to, state_at
+from miai.record import GameRecord, MoveRecord, ending_text
+from miai.record_reader import MAX_VARIATIONS, read_record
+from miai.render import action_text
+from miai.web.frames import choices_at
 from miai.web.game_analyses import GameAnalyses
 from miai.web.lobby import FormError, entered_in, form_page, players_of, setting_of
 from miai.web.tables import GameTable, TableSet, kept_file, refuse_opened
@@ -46,6 +63,8 @@ MOST_RECORDS: Final = 500
 """Maximum number of records that are kept."""
 MOST_FILES: Final = 20
 """Maximum number of files that are opened at once."""
+MOST_CHARACTERS: Final = 10_000
+"""Maximum length of a comment that a page adds."""
 _PAGES = 8  # rendered replays in memory
 _AT_ONCE = 2  # files read, or replays made, at the same time
 _LABEL = "miai.web"
@@ -107,8 +126,8 @@ class Shelf:
         self._folder = folder
         self._lock = threading.Lock()
 
-    def add(self, records: Iterable[GameRecord], file: str) -> list[str]:
-        """Keep records, and return their names.
+    def add(self, records: Iterable[GameRecord], file: str, *, name: str = "") -> list[str]:
+        """Keep records, and return their names: `name` for one that has a name already.
 
         Raises:
           ConfigError: too many are kept.
@@ -122,30 +141,45 @@ class Shelf:
                 raise ConfigError(
                     f"{counted(kept, 'record')} are kept, and at most {MOST_RECORDS}; remove some"
                 )
-            return [self._add(record, file) for record in new]
+            return [self._add(record, file, name or secrets.token_hex(6)) for record in new]
 
-    def _add(self, record: GameRecord, file: str) -> str:
-        name = secrets.token_hex(6)
+    def _add(self, record: GameRecord, file: str, name: str) -> str:
         label: dict[str, Json] = {
             "file": printable(file, _NAME),
             "moves": len(record.moves),
             "result": ending_text(record, recorded_game(record.game, record.game_parameters)),
             "opened": datetime.now(UTC).isoformat(timespec="seconds"),
         }
-        kept = replace(record, tags={**record.tags, _LABEL: label})
-        path = self._folder / f"{name}.jsonl"
-        write_text(path, kept.to_json_lines())
-        path.chmod(0o600)
+        self._write(name, replace(record, tags={**record.tags, _LABEL: label}))
         return name
+
+    def _write(self, name: str, record: GameRecord) -> None:
+        path = self._folder / f"{name}.jsonl"
+        write_text(path, record.to_json_lines())
+        path.chmod(0o600)
 
     def get(self, name: str) -> GameRecord | None:
         """Return a record by name; None if there is none. Raises `RecordError` if it is damaged."""
-        path = kept_file(self._folder, name)
-        if path is None:
-            return None
-        record = read_record(path.read_text(encoding="utf-8"))
-        record.tags = {key: value for key, value in record.tags.items() if key != _LABEL}
+        record = self._read(name)
+        if record is not None:
+            record.tags = {key: value for key, value in record.tags.items() if key != _LABEL}
         return record
+
+    def _read(self, name: str) -> GameRecord | None:
+        path = kept_file(self._folder, name)
+        return None if path is None else read_record(path.read_text(encoding="utf-8"))
+
+    def annotate(self, name: str, record: GameRecord, file: str) -> None:
+        """Keep the comments and variations of a record, which may not have been kept before.
+
+        Raises as `add`, and `RecordError` if what is kept is damaged.
+        """
+        kept = self._read(name)
+        if kept is None:
+            self.add([record], file, name=name)
+        else:
+            kept.comments, kept.variations = record.comments, record.variations
+            self._write(name, kept)
 
     def remove(self, name: str) -> None:
         """Remove a record, if it is there."""
@@ -181,6 +215,21 @@ def _summary(name: str, head: Mapping[str, Any]) -> RecordSummary:
 # -- pages ----------------------------------------------------------------------------------------
 
 
+class _Found(NamedTuple):
+    """A record that is kept elsewhere, and addresses by text for its heading."""
+
+    find: Callable[[], GameRecord]
+    links: Mapping[str, str]
+
+
+class _Addition(StrictModel):
+    """What a page adds to a position of a record: an action, a comment behind it, or both."""
+
+    position: Annotated[int, Field(ge=0)]
+    action: Annotated[int, Field(ge=0, lt=1 << 31)] | None = None
+    comment: Annotated[str, Field(max_length=MOST_CHARACTERS)] = ""
+
+
 class Records:
     """The pages of records, and of the replays and analyses of finished tables.
 
@@ -192,19 +241,24 @@ class Records:
     def __init__(self, folder: Path, tables: TableSet) -> None:
         self._shelf, self._tables = Shelf(folder), tables
         self.analyses = GameAnalyses(folder)
-        # A record never changes, and its page takes seconds where beliefs are followed.
-        self._replays: OrderedDict[tuple[str, bool, int], str] = OrderedDict()
-        self._changing = threading.Lock()
+        tables.ended = self._keep_branch
+        # A page takes seconds where beliefs are followed.
+        self._replays: OrderedDict[tuple[str, int], dict[str, Any]] = OrderedDict()
+        self._shown: OrderedDict[str, _Found] = OrderedDict()
+        self._changing, self._adding = threading.Lock(), threading.Lock()
         # Reading and replaying keep a processor busy, which the games need as well.
         self._limiter = CapacityLimiter(_AT_ONCE)
         self.routes = [
             Route("/records/", self.overview, methods=["GET", "POST"]),
             Route("/records/{record}", self.show),
             Route("/records/{record}/analysis", self.analysis, methods=["GET", "POST"]),
-            Route("/tables/{record}/replay", self.show),
+            Route("/tables/{record}/replay", self.show_ended),
             Route("/tables/{record}/replay/analysis", self.analysis, methods=["GET", "POST"]),
             Route("/records/{record}/remove", self.remove, methods=["POST"]),
             Route("/records/{record}/play", self.play, methods=["GET", "POST"]),
+            Route("/records/{record}/positions/{number:int}", self.position),
+            Route("/records/{record}/additions", self.add, methods=["POST"]),
+            Route("/records/{record}/files/{format}", self.file),
         ]
 
     async def overview(self, request: Request) -> Response:
@@ -256,40 +310,78 @@ class Records:
         return self._shelf.add(read_file(name, data), name)
 
     async def show(self, request: Request) -> Response:
-        """Show a record, or a finished game of a table, as a replay."""
+        """Show a record as a replay."""
+        return await self._page(request.path_params["record"])
+
+    async def show_ended(self, request: Request) -> Response:
+        """Show a finished game of a table: to its owner as a record, to guests as a page."""
         path, name = request.url.path, request.path_params["record"]
         try:
-            content = await to_thread.run_sync(
-                self._replay, name, path, request.state.owner, limiter=self._limiter
-            )
+            record = await to_thread.run_sync(self._record, name)
         except HTTPException as error:
-            if error.status_code != 404 or not path.startswith("/tables/"):
+            if error.status_code != 404:
                 raise
             return RedirectResponse(f"/tables/{name}", 303)  # not finished yet, or not there
-        return Response(content, media_type="text/html")
+        if request.state.owner:
+            return RedirectResponse(f"/records/{name}", 303)
 
-    def _replay(self, name: str, path: str, owner: bool) -> str:
-        """Return a replay. Raises `HTTPException` if there is no such record."""
-        record = self._record(name)
-        analysis = self.analyses.of(name, record)
-        key = path, owner, 0 if analysis is None else analysis.judged
-        with self._changing:
-            content = self._replays.get(key, "")
-        if not content:
-            content = replay_page(
+        def draw() -> str:
+            analysis = self.analyses.of(name, record)
+            return replay_page(
                 record if analysis is None else annotated(analysis),
                 name,
-                links={"Records": "/records/"} if path.startswith("/records/") else {},
-                play_on=f"/records/{name}/play" if owner else "",
+                links={"The game": f"/tables/{name}"},
                 analysis=analysis,
                 analyse=f"{path}/analysis",
                 assets=_ASSETS,
             )
+
+        content = await to_thread.run_sync(draw, limiter=self._limiter)
+        return Response(content, media_type="text/html")
+
+    async def show_found(
+        self, key: str, find: Callable[[], GameRecord], links: Mapping[str, str]
+    ) -> Response:
+        """Show a record that is kept elsewhere; see `miai.web.sections.ShowRecord`."""
+        name = hashlib.sha256(key.encode()).hexdigest()[:12]
+        with self._changing:
+            self._shown[name] = _Found(find, links)
+            while len(self._shown) > MOST_RECORDS:
+                self._shown.popitem(last=False)
+        return await self._page(name)
+
+    async def _page(self, name: str) -> Response:
+        values = await to_thread.run_sync(self._replay, name, limiter=self._limiter)
+        scripts = ["board.js", "replay.js", "tree.js", "analysis.js"]
+        return page("record.html", styles=["replay.css"], scripts=scripts, **values)
+
+    def _replay(self, name: str) -> dict[str, Any]:
+        """Return the variables of a page. Raises `HTTPException` if there is no such record."""
+        record = self._record(name)
+        analysis = self.analyses.of(name, record)
+        key = name, 0 if analysis is None else analysis.judged
+        with self._changing:
+            values = self._replays.get(key)
+            links = self._shown[name].links if name in self._shown else {}
+        if values is None:
+            values = replay_values(
+                record if analysis is None else annotated(analysis),
+                name,
+                links=links,
+                analysis=analysis,
+                live=f"/records/{name}",
+            )
+            values["longest"] = MOST_CHARACTERS
             with self._changing:
-                self._replays[key] = content
+                self._replays[key] = values
                 while len(self._replays) > _PAGES:
                     self._replays.popitem(last=False)
-        return content
+        return values
+
+    def _forget(self, name: str) -> None:
+        with self._changing:
+            for key in [key for key in self._replays if key[0] == name]:
+                del self._replays[key]
 
     async def analysis(self, request: Request) -> Response:
         """Say where the analysis of a game stands; begin, pause or continue it if this is sent."""
@@ -306,30 +398,22 @@ class Records:
         name = request.path_params["record"]
         await to_thread.run_sync(self._shelf.remove, name)
         await to_thread.run_sync(self.analyses.remove, name)
+        self._forget(name)
         return RedirectResponse("/records/", 303)
 
     async def play(self, request: Request) -> Response:
         """Let people play on from a position of a record that is kept, or of a finished table."""
-        name = request.path_params["record"]
-        return await self.play_on(request, lambda: self._record(name))
-
-    async def play_on(self, request: Request, find: Callable[[], GameRecord]) -> Response:
-        """Show the form for playing on from a position; make the table if it is sent.
-
-        See `miai.web.sections.PlayOn`.
-        """
         entered = await entered_in(request) if request.method == "POST" else None
-        return await to_thread.run_sync(self._play, request, find, entered)
+        return await to_thread.run_sync(self._play, request, entered)
 
-    def _play(
-        self, request: Request, find: Callable[[], GameRecord], sent: dict[str, str] | None
-    ) -> Response:
-        record = find()
+    def _play(self, request: Request, sent: dict[str, str] | None) -> Response:
+        name = request.path_params["record"]
+        record = self._as_shown(name)
         state, moves = _position(record, request.query_params.get("ply", ""))
         mistakes: dict[str, str] = {}
         if sent is not None:
             try:
-                table = self._table(record, len(moves), sent, request.state.browser)
+                table = self._table(record, moves, sent, request.state.browser, name)
                 return RedirectResponse(f"/tables/{table.id}", 303)
             except FormError as error:
                 mistakes = error.mistakes
@@ -353,13 +437,18 @@ class Records:
             self._tables.programs,
             me=max(0, int(state.next_actor())),
             parameters=record.game_parameters,
-            action=f"{request.url.path}?ply={len(moves)}",
+            action=f"{request.url.path}?ply={request.query_params['ply']}",
             heading=f"Play on: {record.game}",
             notes=notes,
         )
 
     def _table(
-        self, record: GameRecord, plies: int, entered: Mapping[str, str], browser: str
+        self,
+        record: GameRecord,
+        earlier: list[MoveRecord],
+        entered: Mapping[str, str],
+        browser: str,
+        origin: str,
     ) -> GameTable:
         own = {key: value for key, value in entered.items() if not key.startswith("game.")}
         parameters = dict(record.game_parameters)
@@ -367,14 +456,116 @@ class Records:
         setting = setting_of(
             record.game, own, browser=browser, programs=programs, parameters=parameters
         )
-        return self._tables.new(setting, earlier=record.moves[:plies])
+        setting.origin = origin
+        return self._tables.new(setting, earlier=earlier)
+
+    # -- the tree ------------------------------------------------------------------------------
+
+    async def position(self, request: Request) -> Response:
+        """Send a position of a record, and the actions that may be added there."""
+        name, number = request.path_params["record"], request.path_params["number"]
+        return await self._told(lambda: self._position_of(name, number))
+
+    def _position_of(self, name: str, number: int) -> dict[str, Any]:
+        record = self._as_shown(name)
+        game = recorded_game_of(record)
+        areas, moves = choices_at(state_at(record, game, number))
+        variation = number > len(record.moves)
+        drawn = branch_position(record, game, number) if variation else ""
+        return {"position": drawn, "areas": areas, "moves": moves}
+
+    async def add(self, request: Request) -> Response:
+        """Add an action or a comment to a position of a record, for all who see it."""
+        try:
+            said = _Addition.model_validate_json(await request.body())
+        except ValidationError as error:
+            return JSONResponse({"problem": wording(error.errors()[0])}, 400)
+        return await self._told(lambda: self._add(request.path_params["record"], said))
+
+    def _add(self, name: str, said: _Addition) -> dict[str, Any]:
+        with self._adding:
+            record, shown = self._record(name), self._as_shown(name)
+            game = recorded_game_of(record)
+            state = state_at(shown, game, said.position)
+            known = len(record.variations)
+            actions = [] if said.action is None else [said.action]
+            number = add_line(record, game, 0, [*line_to(shown, said.position), *actions])
+            notes: list[tuple[int, str]] = []
+            if len(record.variations) > known and actions:
+                link = branch_markup(number, [action_text(state, actions[0])])
+                notes.append((said.position, link))
+            if comment := said.comment.strip():
+                if len(record.comments) >= MAX_VARIATIONS:
+                    raise RecordError(f"a record has at most {MAX_VARIATIONS} comments")
+                record.comments = [*record.comments, (number, comment)]
+                notes.append((number, comment_markup(comment)))
+            if notes or len(record.variations) > known:
+                self._shelf.annotate(name, record, "played here")
+                self._forget(name)
+        if len(shown.variations) > known:  # an analysis's lines, which come after the record's own
+            return {"number": number, "reload": True}
+        drawn = branch_position(record, game, number) if number > len(record.moves) else ""
+        return {"number": number, "position": drawn, "notes": notes}
+
+    def _keep_branch(self, table: GameTable) -> None:
+        """Add the moves of a finished game to the record from which it was played on."""
+        # Without the record, or room for it, the table's own record remains.
+        with self._adding, suppress(MiaiError, OSError, HTTPException):
+            record = self._record(table.setting.origin)
+            known = len(record.variations)
+            assert table.record is not None, "the game is finished"
+            add_line(record, table.game, 0, [move.action for move in table.record.moves])
+            if len(record.variations) > known:
+                self._shelf.annotate(table.setting.origin, record, "played here")
+                self._forget(table.setting.origin)
+
+    async def file(self, request: Request) -> Response:
+        """Send a record as a file of one format, or as a page that can be kept."""
+        name, format_ = request.path_params["record"], request.path_params["format"]
+
+        def written() -> tuple[str, str]:
+            record = self._record(name)
+            analysis = self.analyses.of(name, record)
+            record = record if analysis is None else annotated(analysis)
+            if format_ == PAGE:
+                return replay_page(record, name, analysis=analysis), ".html"
+            if format_ not in format_names(record.game):
+                raise HTTPException(404, "There is no such format.")
+            chosen = record_format(format_, record.game)
+            return chosen.write(record), chosen.suffix
+
+        try:
+            content, suffix = await to_thread.run_sync(written, limiter=self._limiter)
+        except MiaiError as error:  # what a format cannot express
+            raise HTTPException(409, one_line(str(error))) from error
+        return Response(
+            content,
+            media_type="application/octet-stream",
+            headers={"content-disposition": f'attachment; filename="{name}{suffix}"'},
+        )
+
+    async def _told(self, ask: Callable[[], dict[str, Any]]) -> Response:
+        try:
+            return JSONResponse(await to_thread.run_sync(ask, limiter=self._limiter))
+        except (MiaiError, OSError) as error:
+            return JSONResponse({"problem": one_line(str(error))}, 409)
+        except HTTPException as error:
+            return JSONResponse({"problem": error.detail}, error.status_code)
+
+    def _as_shown(self, name: str) -> GameRecord:
+        """Return a record with the lines of its analysis, by which its page counts positions."""
+        record = self._record(name)
+        analysis = self.analyses.of(name, record)
+        return record if analysis is None else annotated(analysis)
 
     def _record(self, name: str) -> GameRecord:
         """Return a record, or a finished game of a table. Raises `HTTPException` for neither."""
         try:
             record = self._shelf.get(name)
             if record is None and (table := self._tables.get(name)) is not None:
-                record = table.record
+                record = copy(table.record)
+            if record is None and name in self._shown:
+                record = self._shown[name].find()
         except MiaiError as error:
             raise HTTPException(409, one_line(str(error))) from error
         if record is None:
@@ -382,25 +573,29 @@ class Records:
         return record
 
 
-def _position(record: GameRecord, ply: str) -> tuple[State, list[Any]]:
-    """Return the state after a number of plies, and the moves that led to it.
+def _position(record: GameRecord, ply: str) -> tuple[State, list[MoveRecord]]:
+    """Return the state at a position, and the moves that lead to it.
 
     Raises `HTTPException` if there is no such position, or the game is over there.
     """
-    if not (ply.isascii() and ply.isdigit() and len(ply) < 8) or int(ply) > len(record.moves):
-        raise HTTPException(
-            404, f"There is no such position; give a ply from 0 to {len(record.moves)}."
-        )
-    moves = record.moves[: int(ply)]
+    count = len(record.moves) + len(record.variations)
+    if not (ply.isascii() and ply.isdigit() and len(ply) < 8) or int(ply) > count:
+        raise HTTPException(404, f"There is no such position; give a ply from 0 to {count}.")
+    moves: list[MoveRecord] = []
     try:
         refuse_opened("game", record.game, record.game_parameters, record.game, "parameters")
         state = load_game(record.game, **record.game_parameters).new_initial_state()
-        for move in moves:
-            state.apply_action(move.action)
+        for number, action in enumerate(line_to(record, int(ply))):
+            actor, text = int(state.next_actor()), action_text(state, action)
+            moves.append(MoveRecord(ply=number, actor=actor, action=action, text=text))
+            state.apply_action(action)
+        if pending := len(state.pending_actions()):  # nobody may learn what another chooses
+            state = state.game.new_initial_state()
+            del moves[-pending:]
+            for move in moves:
+                state.apply_action(move.action)
     except (MiaiError, ValueError) as error:
         raise HTTPException(409, one_line(str(error))) from error
-    if pending := len(state.pending_actions()):  # nobody may learn what another chooses
-        return _position(record, str(len(moves) - pending))
     if state.is_terminal():
         raise HTTPException(
             409, f"The game is over after ply {len(moves)}: play on from an earlier position."

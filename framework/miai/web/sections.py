@@ -20,28 +20,29 @@ Only browsers that have shown the token see a section; an invitation opens no mo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from miai.record import GameRecord
 
 
-class PlayOn(Protocol):
-    """Lets people play on from a position of a record; see `miai.pages.replay_page`."""
+class ShowRecord(Protocol):
+    """Shows a finished game as a replay, with variations, comments and playing on."""
 
-    async def __call__(self, request: Request, find: Callable[[], GameRecord]) -> Response:
-        """Answer a request with the form, or with a new table if the form is sent.
+    async def __call__(
+        self, key: str, find: Callable[[], GameRecord], links: Mapping[str, str]
+    ) -> Response:
+        """Answer a request with the page.
 
         Args:
-          request: of an address that ends with ``?ply=`` and the number of plies; the form is sent
-            to the same address.
+          key: text that tells the record from all others.
           find: returns the record, in a thread of its own. It may raise `HTTPException`.
+          links: addresses by text, for the heading.
         """
         ...
 
@@ -54,13 +55,13 @@ class Site:
       folder: where the section may keep files; it makes the folder on first use.
       paths: files and folders that the command line named, absolute. A section shows those that
         it knows, and nothing else outside its folder.
-      play_on: answers requests for playing on from a position of a record.
+      show: shows a record.
       programs: whether requests may name programs and files of this machine, or start them.
     """
 
     folder: Path
     paths: tuple[Path, ...]
-    play_on: PlayOn
+    show: ShowRecord
     programs: bool = False
 
 

@@ -34,7 +34,7 @@ from miai.plugins.loader import registry
 from miai.web.guard import Browsers, Guard
 from miai.web.records import Records
 from miai.web.routes import Pages
-from miai.web.sections import PlayOn, Site, WebSection
+from miai.web.sections import ShowRecord, Site, WebSection
 from miai.web.tables import TableSet
 from miai.web.templating import page
 
@@ -76,7 +76,7 @@ def make_app(
     pages = Pages(tables, browsers)
     records = Records(folder / "records", tables)
     absolute = [path.absolute() for path in paths]
-    sections = Sections(folder, absolute, play_on=records.play_on, programs=programs)
+    sections = Sections(folder, absolute, show=records.show_found, programs=programs)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -113,16 +113,16 @@ class Sections:
     Args:
       folder: where they keep their files, in a folder each.
       paths: files and folders that the command line named.
-      play_on, programs: as of `Site`.
+      show, programs: as of `Site`.
 
     Raises `ConfigError` if no section shows one of the paths.
     """
 
     def __init__(
-        self, folder: Path, paths: Sequence[Path], *, play_on: PlayOn, programs: bool
+        self, folder: Path, paths: Sequence[Path], *, show: ShowRecord, programs: bool
     ) -> None:
         self._mounted = [
-            _Mounted(component.name, Site(folder / component.name, tuple(paths), play_on, programs))
+            _Mounted(component.name, Site(folder / component.name, tuple(paths), show, programs))
             for component in registry().components(WEB_SECTION)
         ]
         for path in paths:

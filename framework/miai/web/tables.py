@@ -117,6 +117,7 @@ class Setting:
       seed: of the game.
       clock: fields of the time control.
       created: ISO 8601 in UTC.
+      origin: the record from which the game goes on; empty for none.
     """
 
     game: str
@@ -125,6 +126,7 @@ class Setting:
     seed: int
     clock: Mapping[str, Any] = field(default_factory=dict)
     created: str = ""
+    origin: str = ""
 
 
 class Clocks(TypedDict):
@@ -300,6 +302,7 @@ class GameTable:
       record: the finished game; None before.
       rematch: name of the table at which its people play again; empty for none.
       channels: one for each player, by number; -1 for spectators.
+      ended: called when the game has ended with a result.
     """
 
     def __init__(self, name: str, setting: Setting, path: Path, *, hidden: Sequence[str]) -> None:
@@ -312,6 +315,7 @@ class GameTable:
         self.record: GameRecord | None = None
         self.rematch = ""
         self.channels = {player: SeatChannel() for player in range(-1, self.game.num_players())}
+        self.ended: Callable[[GameTable], None] | None = None
         self.touched = time.monotonic()
         self._path, self._journal = path, Journal(path)
         self._hidden = tuple(hidden)
@@ -683,6 +687,8 @@ class GameTable:
                 raise Interrupted
             self._journal.append([{"end": record.to_json_lines()}])
             self.record, self.stage, self._offers = record, "over", set()
+            if self.ended is not None and self.setting.origin:
+                self.ended(self)
         except Interrupted:
             self.stage = "suspended"
         except Exception as error:
@@ -947,10 +953,14 @@ class TableSet:
     Args:
       folder: where their journals are, which agents can neither read nor change.
       programs: whether tables may name programs, files and weights of this machine.
+
+    Attributes:
+      ended: called with a table whose game has ended, if it went on from a record.
     """
 
     def __init__(self, folder: Path, *, programs: bool = False) -> None:
         self._folder, self.programs = folder, programs
+        self.ended: Callable[[GameTable], None] | None = None
         self._tables: dict[str, GameTable] = {}
         self._lock = threading.Lock()
 
@@ -975,6 +985,7 @@ class TableSet:
         table.create(earlier)
         with self._lock:
             self._tables[name] = table
+        table.ended = self.ended
         return table
 
     def rematch(self, table: GameTable) -> GameTable:
@@ -993,6 +1004,7 @@ class TableSet:
             if path is None:
                 return None
             self._tables[name] = GameTable.open(path, hidden=[str(self._folder)])
+            self._tables[name].ended = self.ended
             return self._tables[name]
 
     def stored_page(self, name: str, browser: str) -> dict[str, Any] | None:

@@ -250,15 +250,16 @@ def games_of(
     """Yield the games of a text of PGN, of at most `MAX_MOVES` moves, with their places.
 
     Args:
-      records: keep comments and glyphs, read at most half of `miai.record.MOST_MOVES`, and leave
-        out what follows an illegal move in a variation, which joins the game's `errors`.
+      records: keep comments and glyphs, read at most half of `miai.record.MOST_MOVES`, of which a
+        move in a variation is a third, and leave out what follows an illegal move in a variation,
+        which joins the game's `errors`.
 
     Raises:
       ConfigError: not PGN, or an illegal move; names source, game and ply.
     """
     check_words(text, source=source)
     file = io.StringIO(_without_comments(text, source, keep=records))
-    room = MOST_MOVES // 2 if records else MAX_MOVES
+    room = 3 * MOST_MOVES // 2 if records else MAX_MOVES
     for number in count(1):
         where = f"{source}: game {number}"
         builder = _Builder(parameters, where=where, room=room, records=records)
@@ -324,7 +325,7 @@ class _Builder(chess.pgn.GameBuilder[chess.pgn.Game]):
 
     def visit_move(self, board: chess.Board, move: chess.Move) -> None:
         """Add a move."""
-        self._take_room()
+        self._take_room(3 if self._records and len(self._cut) == 1 else 1)
         super().visit_move(board, move)
 
     def visit_comment(self, comment: str) -> None:
@@ -441,9 +442,10 @@ class PgnRecords:
         parameters = build_parameters(
             RbcParameters, record.game_parameters, where="game_parameters"
         )
-        file, earlier = _earlier(str(record.tags.get(self.suffix, ""))) or (None, record)
+        found = _earlier(str(record.tags.get(self.suffix, "")))
+        file, earlier, nodes = found or (None, record, {})
         if file is not None and is_same_game(record, earlier):
-            _write_notes(record, [file, *file.mainline()], earlier)
+            _write_notes(record, nodes, earlier)
             return f"{file}\n"
         if file is None or record.game_parameters != earlier.game_parameters:
             file = chess.pgn.Game()
@@ -456,7 +458,8 @@ class PgnRecords:
             file.headers["Date"] = record.started[:10].replace("-", ".")
         file.headers["Result"] = _RESULTS.get(record.returns, "*") if record.terminated else "*"
         node, rest = _written(file, _moves_taken(record, RbcGame(parameters)))
-        _write_notes(record, [file, *file.mainline()], None if earlier is record else earlier)
+        nodes = {2 * half: each for half, each in enumerate([file, *file.mainline()])}
+        _write_notes(record, nodes, None if earlier is record else earlier)
         if rest:
             moves = " ".join("--" if move == chess.Move.null() else move.uci() for move in rest)
             node.comment = f"The game goes on with a move that chess forbids: {moves}"
@@ -525,28 +528,31 @@ def _written(
 
 
 def _write_notes(
-    record: GameRecord, main: Sequence[chess.pgn.GameNode], read: GameRecord | None
+    record: GameRecord, nodes: dict[int, chess.pgn.GameNode], read: GameRecord | None
 ) -> None:
     """Write the comments, variations and values that a record has beyond those of its file.
 
     Args:
-      main: the nodes of the main line, one for each sense and request; what is said after a sense
-        has no place in chess.
+      nodes: by the number of the position after a request; those of the variations are added. What
+        is said after a sense has no place in chess.
     """
     comments, variations = added_notes(record, read)
-    nodes = {2 * half + part: node for half, node in enumerate(main) for part in (0, 1)}
+    places = dict(nodes)  # after a sense, the node in which it was made
+    steps = [(ply, move.action) for ply, move in enumerate(record.moves)]
+    for number, (position, action) in enumerate(steps + (read.variations if read else []), 1):
+        if action <= SENSE_NOTHING and position in places:
+            places.setdefault(number, places[position])
     for number, (position, action) in variations:
-        node = nodes.get(position)
+        node = places.get(position)
         if node is not None and action <= SENSE_NOTHING:
-            nodes[number] = node
+            places[number] = node
         elif node is not None:
             board = node.board()
             move = chess_move(move_of_action(action, pawns=board.pawns))
             if move is not None and board.is_legal(move):
-                nodes[number] = node.add_variation(move)
+                nodes[number] = places[number] = node.add_variation(move)
     for position, said in comments:
-        if position % 2 == 0 and position // 2 < len(main):
-            node = main[position // 2]
+        if (node := nodes.get(position)) is not None:
             node.comment = " ".join(filter(None, [node.comment, _eval(record, position), said]))
 
 
@@ -563,11 +569,17 @@ def _eval(record: GameRecord, position: int) -> str:
     return f"[%eval {white / 100:.2f}]"
 
 
-def _earlier(text: str) -> tuple[chess.pgn.Game, GameRecord] | None:
-    """Return the game of a text from which a record was read; None if it has none."""
+def _earlier(
+    text: str,
+) -> tuple[chess.pgn.Game, GameRecord, dict[int, chess.pgn.GameNode]] | None:
+    """Return the game of a text from which a record was read, with the nodes of its positions.
+
+    None if the text has none.
+    """
+    nodes: dict[int, chess.pgn.GameNode] = {}
     try:
         ((where, file),) = games_of(text, _WHOLE, source=".pgn", records=True)
-        return file, _record(file, where)
+        return file, _record(file, where, nodes), nodes
     except (MiaiError, ValueError):
         return None
 
@@ -578,7 +590,15 @@ def _said(node: chess.pgn.GameNode) -> str:
     return "\n\n".join(filter(None, (node.starting_comment, glyphs, node.comment)))
 
 
-def _record(game: chess.pgn.Game, where: str) -> GameRecord:
+def _circles(node: chess.pgn.GameNode) -> list[tuple[str, str]]:
+    """Return the squares that lichess colours (``[%csl Gd4]``)."""
+    arrows = [arrow for arrow in node.arrows() if arrow.tail == arrow.head]
+    return [(chess.square_name(arrow.head), "circle") for arrow in arrows]
+
+
+def _record(
+    game: chess.pgn.Game, where: str, nodes: dict[int, chess.pgn.GameNode] | None = None
+) -> GameRecord:
     start = game.board().fen(en_passant="fen")
     try:
         rules = RbcGame(build_parameters(RbcParameters, {"fen": start}, where="FEN"))
@@ -600,6 +620,8 @@ def _record(game: chess.pgn.Game, where: str) -> GameRecord:
             children=lambda node: node.variations,
             actions=lambda node, _: _actions(node),
             comment=_said,
+            marks=_circles,
+            nodes={} if nodes is None else nodes,
         )
         warnings: list[Json] = [*map(str, game.errors[:_MOST_WARNINGS]), *filter(None, [said])]
         record.tags = {PgnRecords.suffix: f"{game}\n"} | (

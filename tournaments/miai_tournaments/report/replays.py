@@ -23,9 +23,7 @@ FOLDER = "replays"
 _MOST_MATCHED = 10_000
 
 
-def replay_of(
-    store: Store, game_id: str, *, worlds: int = WORLDS, report: str = "", play_on: str = ""
-) -> str:
+def replay_of(store: Store, game_id: str, *, worlds: int = WORLDS, report: str = "") -> str:
     """Return the page of a finished game; see `replay_page`.
 
     Raises:
@@ -34,7 +32,7 @@ def replay_of(
     """
     record = record_of(store, game_id)
     try:
-        return replay_page(record, game_id, worlds=worlds, report=report, play_on=play_on)
+        return replay_page(record, game_id, worlds=worlds, report=report)
     except RecordError as error:
         if isinstance(error.__cause__, UnknownComponentError):
             remedy = "Install its plugin, or name the plugin's file: MIAI_PLUGIN_FILES=FILE.py"

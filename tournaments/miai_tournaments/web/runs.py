@@ -37,7 +37,7 @@ from miai.render import DrawingRenderer
 from miai.web.sections import Site
 from miai.web.templating import TYPES, assets, page
 from miai_tournaments.report.outline import report_document
-from miai_tournaments.report.replays import chosen, record_of, replay_of
+from miai_tournaments.report.replays import chosen, record_of
 from miai_tournaments.report.report import build_report
 from miai_tournaments.report.watch import MOST_BOARDS, RunReading
 from miai_tournaments.running.stored_run import expect_games
@@ -68,7 +68,7 @@ class Runs:
     """The pages; see `miai.web.sections.WebSection`."""
 
     def __init__(self, site: Site, parameters: object) -> None:
-        self._paths, self._play_on, self._programs = site.paths, site.play_on, site.programs
+        self._paths, self._show, self._programs = site.paths, site.show, site.programs
         self._watched: dict[Path, WatchedRun] = {}
         self._numbers: dict[Path, int] = {}  # of every run seen so far, as in its address
         self._lock = threading.Lock()
@@ -78,7 +78,6 @@ class Runs:
             Route("/{number:int}/", self.run),
             Route("/{number:int}/events", self.events),
             Route("/{number:int}/replays/{game}", self.replay),
-            Route("/{number:int}/replays/{game}/play", self.play, methods=["GET", "POST"]),
             Route("/{number:int}/boards/{game}/{player:int}.svg", self.board),
             Route("/{number:int}/{request}", self.ask, methods=["GET", "POST"]),
         ]
@@ -136,19 +135,8 @@ class Runs:
         """Show a finished game."""
         folder = await to_thread.run_sync(self._find, request)
         game = request.path_params["game"].removesuffix(".html")
-        try:
-            content = await to_thread.run_sync(
-                _replay, folder, game, f"/runs/{request.path_params['number']}/replays/{game}/play"
-            )
-        except Exception as error:  # of a foreign run
-            raise HTTPException(404, _problem(folder, error)) from error
-        return Response(content, media_type="text/html", headers={"content-security-policy": ""})
-
-    async def play(self, request: Request) -> Response:
-        """Let people play on from a position of a finished game."""
-        folder = await to_thread.run_sync(self._find, request)
-        game = request.path_params["game"]
-        return await self._play_on(request, lambda: _record(folder, game))
+        links = {"The tournament's report": f"/runs/{request.path_params['number']}/"}
+        return await self._show(f"{folder}/{game}", lambda: _record(folder, game), links)
 
     async def board(self, request: Request) -> Response:
         """Show a board of a running game."""
@@ -516,11 +504,6 @@ def _comparison_page(folder: Path) -> Response:
     if done < total:
         shown.headers["refresh"] = str(_RELOAD_SECONDS)
     return shown
-
-
-def _replay(folder: Path, game: str, play_on: str) -> str:
-    with Store.read(folder) as store:
-        return replay_of(store, game, report="../", play_on=play_on)
 
 
 def _record(folder: Path, game: str) -> GameRecord:

@@ -8,9 +8,11 @@ const slider = document.getElementById("slider");
 const place = document.getElementById("place");
 const graphs = [...document.querySelectorAll(".graph")];
 const playOn = document.getElementById("play-on");
+const live = document.querySelector("main").dataset.live; // the address of the record at a server
 const playing = document.querySelector("[data-go=play]");
 let pieces = [];
 let frames = [];
+let children = new Map(); // the positions behind each, in the order of the file
 let last = 0;
 let now = -1;
 let timer = 0;
@@ -23,6 +25,12 @@ async function unpack() {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   ({ pieces, frames } = JSON.parse(await new Response(stream).text()));
   last = Number(slider.max); // variations are behind it
+  frames.forEach((frame, number) => number && grow(number));
+}
+function grow(number) {
+  const before = frames[number][2];
+  if (!children.has(before)) children.set(before, []);
+  children.get(before).push(number);
 }
 
 function show(number, { keepHash = false } = {}) {
@@ -30,9 +38,7 @@ function show(number, { keepHash = false } = {}) {
   if (next === now) return;
   links.get(`#p${now}`)?.removeAttribute("aria-current");
   now = next;
-  board.innerHTML = frames[now][0].map((piece) => pieces[piece]).join("");
-  decision.innerHTML = pieces[frames[now][1]];
-  pick();
+  draw();
   let ply = now;
   while (ply > last) ply = frames[ply][2];
   const link = links.get(`#p${ply}`);
@@ -42,7 +48,7 @@ function show(number, { keepHash = false } = {}) {
   place.textContent = ply === now ? `${now} of ${last}` : `variation of ${ply}`;
   if (playOn) {
     playOn.search = `?ply=${now}`;
-    playOn.hidden = now > Number(playOn.dataset.plies);
+    playOn.hidden = now <= last && now > Number(playOn.dataset.plies);
   }
   for (const graph of graphs) {
     const cursor = graph.querySelector(".cursor");
@@ -51,13 +57,19 @@ function show(number, { keepHash = false } = {}) {
     cursor.setAttribute("x1", x);
     cursor.setAttribute("x2", x);
   }
-  if (!keepHash) {
-    try {
-      history.replaceState(null, "", `#p${now}`);
-    } catch {
-      // some browsers refuse that for files; the page works without
-    }
+  try {
+    if (!keepHash) history.replaceState(null, "", `#p${now}`);
+    if (live) localStorage.setItem(`position ${live}`, now);
+  } catch {
+    // some browsers refuse that for files; the page works without
   }
+}
+
+function draw() {
+  board.innerHTML = frames[now][0].map((piece) => pieces[piece]).join("");
+  decision.innerHTML = pieces[frames[now][1]];
+  pick();
+  board.dispatchEvent(new Event("drawn"));
 }
 
 // Scrolls the list of moves to a row, so that a whole row is below the head.
@@ -81,7 +93,7 @@ function pick() {
     figure.hidden = figures.length > 1 && shown !== "all" && figure.dataset.view !== shown;
   }
   const visible = figures.filter((figure) => !figure.hidden);
-  board.querySelector(".views").classList.toggle("single", visible.length === 1);
+  board.querySelector(".views")?.classList.toggle("single", visible.length === 1);
 }
 function pause() {
   clearInterval(timer);
@@ -95,17 +107,31 @@ function play() {
   timer = setInterval(() => (following() === now ? pause() : show(following())), 900);
 }
 // The next position of the game or of a variation; the same one at its end.
-function following() {
-  return frames[now + 1]?.[2] === now ? now + 1 : now;
+function following(number = now) {
+  return children.get(number)?.[0] ?? number;
+}
+function end(number) {
+  while (number !== last && following(number) !== number) number = following(number);
+  return number;
+}
+// The position after another action in place of the last one.
+function beside(step) {
+  const siblings = now ? children.get(frames[now][2]) : [];
+  return siblings[siblings.indexOf(now) + step] ?? now;
 }
 const goes = {
   first: () => show(0),
   back: () => show(frames[now][2]),
   on: () => show(following()),
-  last: () => show(last),
+  last: () => show(end(now)),
+  up: () => show(beside(-1)),
+  down: () => show(beside(1)),
   play,
 };
-const keys = { Home: "first", ArrowLeft: "back", ArrowRight: "on", End: "last", " ": "play" };
+const keys = {
+  Home: "first", ArrowLeft: "back", ArrowRight: "on", End: "last", " ": "play",
+  ArrowUp: "up", ArrowDown: "down",
+};
 
 function view(name) {
   shown = name;
@@ -116,7 +142,14 @@ function view(name) {
 }
 function fromHash() {
   const found = /^#p(\d+)$/.exec(location.hash);
-  show(found ? Number(found[1]) : 0, { keepHash: true });
+  show(found ? Number(found[1]) : remembered(), { keepHash: true });
+}
+function remembered() {
+  try {
+    return live ? Number(localStorage.getItem(`position ${live}`)) : 0;
+  } catch {
+    return 0;
+  }
 }
 
 function start() {
@@ -144,8 +177,11 @@ function start() {
     });
   }
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    if (event.target.closest("textarea, select")) return;
     const go = keys[event.key];
+    const steps = { up: -1, down: 1 };
+    if (steps[go] && beside(steps[go]) === now) return; // scrolls
     if (!go || (event.key === " " && event.target.closest("button, summary, a"))) return;
     event.preventDefault();
     goes[go]();

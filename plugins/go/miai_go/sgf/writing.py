@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import takewhile
 from typing import Any, Final
@@ -36,6 +37,7 @@ APPLICATION: Final = "miai"
 
 _PLACES: Final = "BW"
 _LONGEST_NAME = 200  # that is read, in characters
+_LONGEST_LABEL = 8  # that is drawn on a point
 _COLORS: Final = "bw"
 
 
@@ -98,16 +100,14 @@ class SgfRecords:
         if earlier is not None and is_same_game(record, earlier[1]):
             if not any(added_notes(record, earlier[1])):
                 return text
-            line = earlier[0].main_line()
-            nodes = {plies: node for node, plies in line.nodes[line.begin - 1 :]}
-            _write_notes(record, nodes, earlier[1])
+            _write_notes(record, earlier[2], earlier[1])
             return sgf_text(earlier[0].parsed)
         try:
             parameters = build_parameters(
                 GoParameters, record.game_parameters, where="game_parameters"
             )
             state = _game(parameters).new_initial_state()
-            node, played = (None, 0) if earlier is None else _common_part(record, *earlier)
+            node, played = (None, 0) if earlier is None else _common_part(record, *earlier[:2])
             says_end = earlier is None or node is None or not has_same_end(record, earlier[1])
             if node is None:
                 node = game_file(state.game).get_root()
@@ -173,8 +173,8 @@ _LOSSES: Final = {
 }
 
 
-def _record(file: SgfGame) -> GameRecord:
-    """Return the main line of a game. Raises `MiaiError`."""
+def _record(file: SgfGame, nodes: dict[int, Any] | None = None) -> GameRecord:
+    """Return the main line of a game; see `add_tree` for `nodes`. Raises `MiaiError`."""
     line = file.main_line()
     game = file.playable(line, dead_stones="none")
     stated = file.stated_result()
@@ -203,10 +203,17 @@ def _record(file: SgfGame) -> GameRecord:
         returns=returns,
         detail=", ".join(said),
     )
-    nodes = enumerate(line.nodes, 1)
-    main = ((node, plies if number >= line.begin else None) for number, (node, plies) in nodes)
+    numbered = enumerate(line.nodes, 1)
+    main = ((node, plies if number >= line.begin else None) for number, (node, plies) in numbered)
     if warning := add_tree(
-        record, game, main, children=list, actions=file.move_of, comment=_comment_of
+        record,
+        game,
+        main,
+        children=list,
+        actions=file.move_of,
+        comment=_comment_of,
+        marks=_marks_of,
+        nodes={} if nodes is None else nodes,
     ):
         file.warn(warning)
     return record
@@ -219,9 +226,13 @@ def _write_notes(record: GameRecord, nodes: dict[int, Any], read: GameRecord | N
       nodes: by the number of the position; those of the variations are added.
     """
     comments, variations = added_notes(record, read)
-    colors = {position: move.actor for position, move in enumerate(record.moves)}
+    parameters = build_parameters(GoParameters, record.game_parameters, where="parameters")
+    colors = {0: _game(parameters).start.to_move}
+    colors |= {position: move.actor for position, move in enumerate(record.moves)}
+    steps = enumerate(() if read is None else read.variations, len(record.moves) + 1)
+    for number, (position, _) in steps:
+        colors[number] = 1 - colors[position] if position in colors else 0
     for number, (position, action) in variations:
-        # A child of the last position would be taken for a move of the game.
         if position in nodes and position in colors and action <= nodes[position].get_size() ** 2:
             nodes[number] = nodes[position].new_child()
             set_move(nodes[number], colors[position], action)
@@ -235,11 +246,37 @@ def _comment_of(node: Any) -> str:
     return clean_text(text_of(node, "C"))
 
 
-def _earlier(text: str) -> tuple[SgfGame, GameRecord] | None:
-    """Return the game of a text from which a record was read; None if it has none."""
+_MARKS: Final[Mapping[str, str]] = {
+    "TR": "triangle",
+    "SQ": "square",
+    "SL": "square",
+    "CR": "circle",
+    "MA": "cross",
+    "TB": "dark",
+    "TW": "light",
+}
+
+
+def _marks_of(node: Any) -> Iterator[tuple[str, str]]:
+    """Yield the marked points of a node with their signs; malformed properties are left out."""
+    size = node.get_size()
+    for name in ("LB", *_MARKS):
+        with contextlib.suppress(ValueError):
+            for entry in sorted(node.get(name)) if node.has_property(name) else ():
+                (row, column), label = entry if name == "LB" else (entry, "")
+                sign = _MARKS.get(name) or f"={one_line(clean_text(label))[:_LONGEST_LABEL]}"
+                yield vertex(row * size + column, size), sign
+
+
+def _earlier(text: str) -> tuple[SgfGame, GameRecord, dict[int, Any]] | None:
+    """Return the game of a text from which a record was read, with the nodes of its positions.
+
+    None if the text has none.
+    """
+    nodes: dict[int, Any] = {}
     try:
         (file,) = read_bytes(text.encode("utf-8", "replace"))
-        return file, _record(file)
+        return file, _record(file, nodes), nodes
     except (MiaiError, ValueError):
         return None
 
