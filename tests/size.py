@@ -34,8 +34,8 @@ FOREIGN: Final = "openspiel"
 """The plugin whose components have the parameters of OpenSpiel's own games."""
 
 BUDGETS: Final[Mapping[str, float]] = {
-    "lines of packages": 113_500,
-    "lines of tests": 63_400,
+    "lines of packages": 113_700,
+    "lines of tests": 62_000,
     "seconds of make test": 240,
     "seconds of .ci/run": 900,
     "lines of README": 120,

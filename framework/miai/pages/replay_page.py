@@ -515,8 +515,9 @@ def _caption(number: int, move: MoveRecord | None, game: Game, record: GameRecor
         parts.append(tag("small", f" {_duration(move.seconds)}"))
     heading = tag("h2", *parts)
     if number == len(record.moves):
-        how = "is" if record.termination is Termination.UNFINISHED else "ends:"
-        ending = f"The game {how} {ending_text(record, game)}"
+        ending = f"The game ends: {ending_text(record, game)}"
+        if record.termination is Termination.UNFINISHED:
+            ending = "The game is unfinished"
         return heading + tag("p", text(ending, 300), class_="ending")
     return heading
 

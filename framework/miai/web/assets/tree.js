@@ -53,6 +53,11 @@ async function add(addition) {
   clicks.played = Boolean(document.activeElement?.matches(".area:focus-visible"));
   const said = await ask("additions", { position, ...addition });
   if (!said) return false;
+  if (said.reload) { // the lines of an analysis are counted anew
+    location.hash = `p${said.number}`;
+    location.reload();
+    return true;
+  }
   for (const [at, html] of said.notes) frames[at][1] = put(pieces[frames[at][1]] + html);
   if (said.number >= frames.length) {
     frames[said.number] = [[put(said.position)], 0, position];
