@@ -64,6 +64,12 @@ def test_a_game_is_analysed_once_and_kept_with_its_record(tmp_path: Path) -> Non
         browser.port = port
         assert browser.ask(address).text == shown, "nothing is judged again"
         assert browser.ask(f"{address}/analysis").json["kind"] == ""
+        addition = {"position": 8, "comment": "seen too late"}  # on the first better line
+        said = browser.post(f"{address}/additions", addition).json
+        assert said == {"number": 8, "reload": True}
+        assert browser.ask(f"{address}/analysis").json["kind"] == "", "it is kept"
+        assert "Largest mistakes" in browser.ask(address).text
+        assert "seen too late" in browser.ask(f"{address}/files/jsonl").text
         browser.form(f"{address}/remove", {})
         assert list((tmp_path / "records").iterdir()) == []
 

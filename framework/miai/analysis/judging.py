@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Final, TypedDict
 
 from miai.agent import Agent
@@ -65,10 +66,13 @@ class JudgingSetup(TypedDict):
 def setup_of(
     record: GameRecord, analyst: Analyst, simulations: int | None, seed: int
 ) -> JudgingSetup:
-    """Return what an analysis depends on; without simulations, by the analyst's own budget."""
+    """Return what an analysis depends on; without simulations, by the analyst's own budget.
+
+    What people add to a record changes no judgement of its moves.
+    """
     budget = {} if simulations is None else {analyst.budget: simulations}
     return {
-        "record": record.to_json_lines(),
+        "record": replace(record, comments=[], variations=[], marks=[]).to_json_lines(),
         "agent": analyst.agent,
         "parameters": {**analyst.parameters, **budget},
         "seed": seed,
