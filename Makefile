@@ -5,6 +5,8 @@ BIN := .venv/bin
 PACKAGES := pyproject.toml $(wildcard plugins/*/pyproject.toml)
 # Three processes on two cores: tests of processes and clocks wait for a part of their time.
 PYTEST_FLAGS ?= -n 3 --dist loadfile
+# Three workers and hundreds of child processes would each compile all modules again.
+export PYTHONDONTWRITEBYTECODE =
 MUTANTS ?=
 # All tests of one part, those marked slow too: make test PKG=go
 PKG ?=

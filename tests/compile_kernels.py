@@ -1,9 +1,8 @@
 """Compiles the kernels that tests call, in parallel, where the cache has none: ``make test``.
 
 Otherwise the first test to call a kernel compiles it, for up to half a minute, while the other
-workers wait for the same. `miai warm` compiles what plugins declare, each group in a process of its
-own; here the groups of a family share a process, and so what they have in common, which takes a
-quarter less. Modules of tests are compiled with it: each worker would do so by itself.
+workers wait for the same. `miai warm` compiles each group of kernels in a process of its own; here the groups of
+a plugin share one, and so what they have in common, which takes a quarter less. Modules of tests are compiled with it: each worker would do so by itself.
 """
 
 from __future__ import annotations
@@ -35,8 +34,8 @@ CALLERS: Final = {
         "rbc/test_opponent_model.py::test_equal_numbers_are_equal_facts",
         "belief_search/test_compiled.py::test_what_is_remembered_is_found_again",
         "belief_search/test_sketches.py::test_resemblance_agrees_with_datasketch",
-        "equilibria/test_solver.py",
-        "framework/test_conformance.py::test_searches_keep_the_rules_of_agents",
+        "equilibria/test_equilibria.py::test_a_run_continues_bit_for_bit",
+        "framework/test_equilibrium.py::test_best_responses_are_those_of_the_sequence_form",
     ),
     "miai_go": (
         "go_learning/test_go_patterns.py::test_seeds_and_counts_are_respected",
@@ -67,7 +66,6 @@ def main() -> None:
     ]
     with ThreadPoolExecutor(available_processors()) as pool:
         list(pool.map(_run, [*jobs, ("-m", "pytest", "--collect-only", "-qqq")]))
-    subprocess.run([sys.executable, "-m", "miai", "warm"], check=True)  # what no test calls first
     done.parent.mkdir(exist_ok=True)
     done.touch()
 
