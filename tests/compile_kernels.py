@@ -1,8 +1,9 @@
 """Compiles the kernels that tests call, in parallel, where the cache has none: ``make test``.
 
 Otherwise the first test to call a kernel compiles it, for up to half a minute, while the other
-workers wait for the same. `miai warm` compiles each group of kernels in a process of its own; here the groups of
-a plugin share one, and so what they have in common, which takes a quarter less. Modules of tests are compiled with it: each worker would do so by itself.
+workers wait for the same. `miai warm` compiles each group of kernels in a process of its own; here
+those of a plugin share one, and so what they have in common, which takes a quarter less. Modules of
+tests are compiled with it: each worker would do so by itself.
 """
 
 from __future__ import annotations
