@@ -39,7 +39,6 @@ CALLERS: Final = {
         "framework/test_equilibrium.py::test_best_responses_are_those_of_the_sequence_form",
     ),
     "miai_go": (
-        "go_learning/test_go_patterns.py::test_seeds_and_counts_are_respected",
         "go_learning/test_go_annotating.py::test_a_position_has_the_value_of_a_slow_tree",
         "go_learning/test_go_data_shards.py::test_scanner_and_full_reader_agree",
         "go_learning/test_go_early_stop.py::test_an_obvious_move_takes_less_than_its_time",

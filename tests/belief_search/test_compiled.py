@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.belief_search.random_problems import STATES, RandomProblem, value_by_definition
 from tests.seeds import seed_of_test
+from tests.slow import with_slow
 
 from miai.api import load_game
 from miai.beliefs import BeliefSearch, GameProblem, Reply, Root, named_bounds
@@ -101,7 +102,7 @@ SMALL: dict[str, tuple[Any, str, int]] = {
 }
 
 
-@pytest.mark.parametrize("game", SMALL)
+@pytest.mark.parametrize("game", with_slow(SMALL, "krk5", "hunt"))
 def test_small_games_have_the_values_of_plain_alpha_beta_in_python(game: str) -> None:
     problem, kind, depth = SMALL[game]
     roots = problem.roots(kind, 1, depth=depth, seed=5)
@@ -228,7 +229,7 @@ def check_entries(search: CompiledSearch[Any], problem: Any, *, every: int) -> i
 
 
 @pytest.mark.parametrize(
-    "arm", ["table", "exact", "cores", pytest.param("minhash", marks=pytest.mark.slow)]
+    "arm", with_slow(("table", "exact", "cores", "minhash"), "table", "exact", "minhash")
 )
 def test_a_memory_that_is_full_loses_speed_alone(arm: str) -> None:
     problem = PhantomLinesProblem()

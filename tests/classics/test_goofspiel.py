@@ -9,6 +9,7 @@ from typing import Any
 import pyspiel
 import pytest
 from tests.seeds import seed_of_test
+from tests.slow import with_slow
 
 import miai
 import miai.render
@@ -50,7 +51,7 @@ def test_games_go_as_in_openspiel(values: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("hidden", [False, True])
-@pytest.mark.parametrize("values", CASES[::4])
+@pytest.mark.parametrize("values", with_slow(CASES[::4], CASES[8]))
 def test_the_rules_of_games_are_kept(values: dict[str, Any], hidden: bool) -> None:
     game = miai.load_game("goofspiel", **values, imp_info=hidden)
     report = check_game(game, games=2, seed=seed_of_test())

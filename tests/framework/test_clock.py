@@ -192,6 +192,7 @@ def test_absolute_time_runs_out_during_a_move(make_seat: MakeSeat) -> None:
     assert record.returns == (-1.0, 1.0)
 
 
+@pytest.mark.slow
 def test_fischer_increments_save_a_slow_player(make_seat: MakeSeat) -> None:
     control = TimeControl(kind="fischer", seconds=1.5, increment=1.2)
     record = sleep_through(make_seat("sleeper", seconds=[0.8, 0.8, 0.8]), control)

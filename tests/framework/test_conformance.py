@@ -13,6 +13,7 @@ import pytest
 from tests.framework.broken_agents import RULES, KeepsItsGenerator, Learns, RewritesData
 from tests.framework.broken_games import BROKEN, Outcomes, TellsWhatIsBarred, finding, game_dealt_by
 from tests.framework.histories import TTT, state_after
+from tests.slow import with_slow
 from tests.whole_texts import assert_expected
 
 import miai
@@ -31,12 +32,23 @@ from miai.testing import (
 
 GAMES = ("tic_tac_toe", "phantom_tic_tac_toe", "kuhn_poker")
 OBSERVERS = ("single", "multi")
+LONG = (
+    "BarsACellBesideHiddenMarks",
+    "ForgetsRefusalsInTheString",
+    "KeysForgetRefusals",
+    "LoadsTheDie",
+    "NamesCellsByTheMover",
+    "SerialisesWithoutRefusals",
+    "ShowsRefusalsInTheTensor",
+    "TellsTheHiddenMove",
+)
+"""Broken games of which some are checked for most of a second."""
 
 
 # -- games ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.parametrize("name", with_slow(BROKEN, *LONG))
 def test_a_broken_game_is_caught_by_the_right_rule(name: str) -> None:
     broken = BROKEN[name]
     with pytest.raises(ConformanceError) as caught:
@@ -135,6 +147,7 @@ class Leaning(EnumeratedBelief):
         return min((super(Leaning, self).sample(rng) for _ in range(4)), key=str)
 
 
+@pytest.mark.slow
 def test_an_honest_belief_is_not_accused() -> None:
     game = miai.load_game("phantom_tic_tac_toe")
     check_game(game, games=4, belief=Leaning)
@@ -180,7 +193,9 @@ SEARCHES: list[Any] = [
 """Agents and games, each with its parameters."""
 
 
-@pytest.mark.parametrize(("agent", "given", "name", "values"), SEARCHES)
+@pytest.mark.parametrize(
+    ("agent", "given", "name", "values"), with_slow(SEARCHES, SEARCHES[0], SEARCHES[2], SEARCHES[3])
+)
 def test_searches_keep_the_rules_of_agents(
     agent: str, given: dict[str, Any], name: str, values: dict[str, Any]
 ) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from tests.framework.twin_histories import ALL_SEEING, HIDDEN, SEATS, twins
+from tests.slow import with_slow
 from typer.testing import CliRunner
 
 import miai
@@ -103,10 +104,7 @@ def played(
     return result.output
 
 
-@pytest.mark.parametrize(
-    ("name", "seat"),
-    [pytest.param(*s, marks=pytest.mark.slow) if s == ("rbc", 1) else s for s in SEATS],
-)
+@pytest.mark.parametrize(("name", "seat"), with_slow(SEATS, ("rbc", 0), ("rbc", 1)))
 def test_two_histories_that_look_the_same_print_the_same(
     name: str, seat: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

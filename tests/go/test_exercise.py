@@ -64,6 +64,7 @@ def test_the_keys_moves_are_right_and_all_others_are_refuted(number: int) -> Non
             assert is_taken(exercise, reply.sequel) == refuted_by_capture
 
 
+@pytest.mark.slow
 def test_every_move_is_answered_as_it_was() -> None:
     lines = []
     for problem in sorted(sampled(), key=lambda each: each.empty or 0)[:12]:

@@ -114,6 +114,7 @@ def test_learning_finds_the_captures_and_measures_on_other_games(trained: Patter
     assert hit > 0.9 * found
 
 
+@pytest.mark.slow
 def test_measures_are_those_of_the_probabilities(trained: PatternPolicy) -> None:
     game = play_random(77, 40)
     shares = trained.probabilities(positions_of(SIZE, [game[:ply] for ply in range(40)]))
@@ -124,6 +125,7 @@ def test_measures_are_those_of_the_probabilities(trained: PatternPolicy) -> None
     assert report.top_1 == pytest.approx((made == shares.max(axis=1)).mean(), abs=0.06)
 
 
+@pytest.mark.slow
 def test_training_is_reproducible_and_noted() -> None:
     games = [play_random(seed, 30) for seed in range(20)]
     output: list[tuple[int, PatternReport]] = []
@@ -267,6 +269,7 @@ def test_pattern_rollouts_agree_with_games_drawn_by_the_probabilities() -> None:
         assert means[row] == pytest.approx(black if mover == 1 else -black, abs=0.2), row
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", [None, PatternPolicy.untrained(SIZE)])
 def test_seeds_and_counts_are_respected(policy: PatternPolicy | None) -> None:
     rollouts, positions = Rollouts(SIZE, policy), leaves()

@@ -340,6 +340,7 @@ def test_games_are_of_the_sizes_that_the_seed_draws(tmp_path: Path) -> None:
     assert komi == {-1, 0, 1, 2, 3}
 
 
+@pytest.mark.slow
 def test_sets_of_several_sizes_are_resumed_with_any_number_of_workers(tmp_path: Path) -> None:
     play_set(own_plan(), 36, 2 * judges(2, 3, 4), tmp_path / "whole")
 

@@ -251,6 +251,7 @@ def changed(played: Path, change: Callable[[list[Any]], None]) -> bytes:
     return "".join(json.dumps(line) + "\n" for line in lines).encode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ending", "result"),
     [("resignation", -1), ("time", -1), ("crash", UNKNOWN), ("illegal-action", UNKNOWN)],

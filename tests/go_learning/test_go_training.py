@@ -121,6 +121,7 @@ def test_fixed_norms_learn_by_the_statistics_that_play_uses(fixed: bool) -> None
     assert {name for name in before if name.endswith("norm.weight")} <= changed
 
 
+@pytest.mark.slow
 def test_fixed_norms_need_weights_to_start_from_with_every_block(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="norms = 'fixed' needs start"):
         NetworkSection(norms="fixed")
@@ -134,6 +135,7 @@ def test_fixed_norms_need_weights_to_start_from_with_every_block(tmp_path: Path)
         make_network(SIZE, encoder, network, seed=1)
 
 
+@pytest.mark.slow
 def test_a_network_learns_and_its_weights_say_how(tmp_path: Path) -> None:
     learnt = train(supervised_config(tmp_path, steps=60), tmp_path / "run")
     assert learnt.steps == 60
@@ -562,6 +564,7 @@ def test_a_run_learns_from_both_and_says_so(tmp_path: Path) -> None:
     assert ",policy," in log
 
 
+@pytest.mark.slow
 def test_other_recorded_games_are_refused_when_it_goes_on(tmp_path: Path) -> None:
     games = write_games(tmp_path / "recorded")
     plan = plan_of(tmp_path, games)

@@ -24,6 +24,7 @@ from safetensors import safe_open
 from safetensors.numpy import load_file
 from tests.go_learning import go_networks_small
 from tests.go_learning.go_commands import run
+from tests.slow import with_slow
 from tests.whole_texts import assert_expected, assert_transcript, refusal
 
 import miai
@@ -73,7 +74,7 @@ def with_header(path: Path, **changes: Any) -> None:
     write_tensors(path, tensors, {WeightsHeader.KEY: json.dumps(header)})
 
 
-@pytest.mark.parametrize("name", go_networks_small.NETWORKS)
+@pytest.mark.parametrize("name", with_slow(go_networks_small.NETWORKS, "tower"))
 def test_a_network_is_read_as_it_was_written(name: str, tmp_path: Path) -> None:
     header = go_networks_small.small_header(name)
     network = go_networks_small.small_network(header)

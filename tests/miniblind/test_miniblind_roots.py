@@ -100,6 +100,7 @@ def test_won_roots_are_the_hard_ones_that_are_won(problem: Any) -> None:
     assert won
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("problem", "depth"), [(MiniRbcProblem(4, 2), 3), (PhantomLinesProblem(3), 2)]
 )

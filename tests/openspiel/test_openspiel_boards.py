@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 from tests.plugins.test_clicks_of_games import decisions
+from tests.slow import with_slow
 
 from miai.scenes import Cards, Grid, Scene
 from miai.squares import PAPER
@@ -53,6 +54,7 @@ BUTTONS = {
 """What cannot be clicked in a picture."""
 
 DRAWN = sorted({*BOARDS, *BUTTONS, "hearts"})
+LONG = ("backgammon", "gin_rummy", "go", "hearts", "quoridor")
 
 
 def cards_of(name: str, text: str, player: int) -> list[str]:
@@ -149,7 +151,7 @@ def check_actions(name: str, scene: Scene, state: OpenSpielState, renderer: Spie
         assert set(path) <= {board.names[row][column] for row, column in after.changes(board)}
 
 
-@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("name", with_slow(DRAWN, *LONG))
 def test_a_game_is_played_by_clicks_and_words(name: str) -> None:
     for seed in range(4 if name in ("blackjack", "kuhn_poker", "leduc_poker") else 1):
         play(name, seed, 4 if name in BOARDS else 57)  # hearts has dealt after 53

@@ -15,6 +15,7 @@ from open_spiel.python.policy import TabularPolicy
 from tests.framework.histories import seen_by
 from tests.openspiel.test_openspiel_games import load
 from tests.seeds import seed_of_test
+from tests.slow import with_slow
 
 import miai
 from miai.agent import RandomAgent
@@ -328,7 +329,13 @@ OTHERS = [
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("name", [*HIDDEN, *(pytest.param(n, marks=SOAK) for n in OTHERS)])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *with_slow(HIDDEN, "coop_box_pushing", "dark_chess"),
+        *(pytest.param(n, marks=SOAK) for n in OTHERS),
+    ],
+)
 def test_hidden_games_of_two_players_are_searched(name: str) -> None:
     game = load(name, **SHORT.get(name, {}))
     searches = (

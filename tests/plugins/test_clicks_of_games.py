@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.framework.histories import state_after, view_of
 from tests.framework.twin_histories import ALL_SEEING
+from tests.slow import with_slow
 
 import miai
 from miai import Game, PlayerView, State
@@ -61,7 +62,12 @@ def decisions(game: Game, seed: int, *, plies: int = 80) -> Iterator[tuple[State
 @pytest.mark.parametrize(
     ("name", "values"),
     [
-        pytest.param(name, values, id=identity, marks=[pytest.mark.slow] if "rbc" in name else [])
+        pytest.param(
+            name,
+            values,
+            id=identity,
+            marks=[pytest.mark.slow] if "rbc" in name or "dark" in name else [],
+        )
         for (name, values), identity in zip(VARIANTS, IDS, strict=True)
     ],
 )
@@ -74,7 +80,7 @@ def test_renderers_keep_the_rules(name: str, values: dict[str, Any]) -> None:
 COLOURS = re.compile(r'(?:stroke|fill)="(#[0-9a-f]{6})"')
 
 
-@pytest.mark.parametrize(("name", "values"), VARIANTS, ids=IDS)
+@pytest.mark.parametrize(("name", "values"), with_slow(VARIANTS, *VARIANTS[-3:-1]), ids=IDS)
 def test_each_mark_in_a_picture_is_in_the_legend(name: str, values: dict[str, Any]) -> None:
     """Colours that only some positions have are signs, unless they are those of pieces."""
     game = miai.load_game(name, **values)

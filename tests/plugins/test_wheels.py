@@ -59,6 +59,7 @@ def metadata(archive: zipfile.ZipFile) -> dict[str, list[str]]:
     return {**fields, "body": [str(message.get_payload())]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SOURCES)
 def test_a_wheel_has_its_files_its_licence_and_its_readme(name: str, dist: Path) -> None:
     with wheel(dist, name) as archive:

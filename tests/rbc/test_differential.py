@@ -13,6 +13,7 @@ import pytest
 from reconchess import LocalGame, utilities
 from tests.rbc import games
 from tests.rbc.minimax_oracle import material
+from tests.slow import with_slow
 
 from miai_rbc.belief.scans import CENTRES
 from miai_rbc.kernels import FAMILY, belief_search, filters
@@ -152,7 +153,7 @@ def kernel_move(board: chess.Board, move: chess.Move) -> int:
     return move.from_square | move.to_square << 6 | (becomes - 1 << 12 if becomes else 0)
 
 
-@pytest.mark.parametrize("share", EIGHT)
+@pytest.mark.parametrize("share", with_slow(EIGHT, 1))
 def test_whole_games_go_as_in_reconchess(share: int) -> None:
     for number in range(25):
         Duel(1000 * share + number).play()

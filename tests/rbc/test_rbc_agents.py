@@ -137,6 +137,7 @@ def test_parameters_at_their_ends_play_on(more: dict[str, Any]) -> None:
             assert state.is_terminal()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bit", "kind"),
     [

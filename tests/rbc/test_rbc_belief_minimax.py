@@ -168,6 +168,7 @@ def true_value(root: RbcRoot, depth: int) -> float:
     return search(problem(senses=3, moves=3)).search(root, depth).value
 
 
+@pytest.mark.slow
 def test_bounds_that_know_less_search_more() -> None:
     nodes = {}
     for arm in ("none", "table", "exact"):

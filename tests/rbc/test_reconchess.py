@@ -29,6 +29,7 @@ from reconchess.bots.random_bot import RandomBot
 from reconchess.history import GameHistoryEncoder
 from reconchess.play import play_turn
 from reconchess.utilities import ChessJSONDecoder
+from tests.slow import with_slow
 
 import miai
 from miai import ClockReading, TimeControl
@@ -93,7 +94,7 @@ def process(bot: str | Path, **parameters: Any) -> AgentProcess:
 
 
 @pytest.mark.parametrize("bot", [RANDOM, ATTACKER])
-@pytest.mark.parametrize("white", [True, False])
+@pytest.mark.parametrize("white", with_slow([True, False], False))
 def test_bundled_bots_play_whole_games(bot: str, white: bool) -> None:
     record = play_bot(process(bot), white=white, move_limit=None)
     assert record.termination is Termination.TERMINAL, record.detail

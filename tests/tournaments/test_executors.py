@@ -89,6 +89,7 @@ def perform(executor: Executor, jobs: list[GameJob]) -> dict[str, JobOutcome]:
     return outcomes
 
 
+@pytest.mark.slow
 def test_jobs_are_sent_ahead_by_how_long_the_latest_games_took() -> None:
     with processes() as executor:
         seconds = [o.seconds for o in perform(executor, [job(n) for n in range(10)]).values()]
@@ -107,6 +108,7 @@ def test_a_game_exception_is_not_a_result(children_find_mischief: None, flag: Pa
         assert perform(executor, [job(1)])["g1"].result is not None
 
 
+@pytest.mark.slow
 def test_agents_stay_warm_up_to_a_number_and_players_alike_share_them() -> None:
     many: dict[str, Any] = {f"r{n}": ("random", {}) for n in range(60)}
 
@@ -184,6 +186,7 @@ def test_without_isolation_agents_live_in_the_worker(tmp_path: Path) -> None:
     assert [record.tags["isolation"] for record in records] == ["none", "process"]
 
 
+@pytest.mark.slow
 def test_only_agents_that_log_leave_a_folder(children_find_mischief: None, tmp_path: Path) -> None:
     with processes(replace(SETUP, logs=str(tmp_path)), workers=1) as executor:
         perform(executor, [job(1), job(2, "ann", "loud"), job(3)])
@@ -191,6 +194,7 @@ def test_only_agents_that_log_leave_a_folder(children_find_mischief: None, tmp_p
     assert [path.name for path in (tmp_path / "g2").iterdir()] == ["o.log"]
 
 
+@pytest.mark.slow
 def test_waiting_jobs_are_cancelled() -> None:
     with make_executor("processes", Workload(setup=SETUP, workers=1)) as executor:
         for number in range(3):

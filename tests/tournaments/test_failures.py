@@ -433,6 +433,7 @@ def test_a_flipped_bit_in_a_record_is_reported_with_its_game(
 # Terminals
 
 
+@pytest.mark.slow
 def test_a_terminal_without_unicode_shows_a_report(finished: Path) -> None:
     done = subprocess.run(
         command("report", finished),

@@ -273,6 +273,7 @@ def test_lines_fit_the_width(players: int) -> None:
             assert cell_len(line) <= width, line
 
 
+@pytest.mark.slow
 def test_a_crosstable_too_large_is_left_out_and_said_so() -> None:
     text = build_report(round_robin(60)).to_text(80)
     assert "Crosstable: left out for 60 players" in text

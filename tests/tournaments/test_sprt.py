@@ -243,6 +243,7 @@ def plackett_luce_blocks(elo: float, blocks: int, rng: np.random.Generator) -> l
     return [float(points) for points in behind.sum(axis=1) / 2]
 
 
+@pytest.mark.slow
 def test_in_games_of_three_a_difference_means_the_odds_of_finishing_ahead() -> None:
     """As in ratings by Plackett and Luce: the mean share of the others is that of a pair."""
     rng = np.random.default_rng(7)

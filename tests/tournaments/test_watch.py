@@ -20,6 +20,7 @@ import pytest
 from rich.console import Console
 from tests.framework.histories import seen_by
 from tests.framework.twin_histories import ALL_SEEING, SEATS, twins
+from tests.slow import with_slow
 from tests.tournaments.support import (
     config_text,
     environment,
@@ -168,7 +169,10 @@ def test_boards_are_those_of_the_game(tmp_path: Path, monkeypatch: pytest.Monkey
     assert read_boards(tmp_path) == []
 
 
-@pytest.mark.parametrize(("name", "seat"), [s for s in SEATS if s not in ALL_SEEING])
+@pytest.mark.parametrize(
+    ("name", "seat"),
+    with_slow([s for s in SEATS if s not in ALL_SEEING], ("rbc", 0), ("rbc", 1)),
+)
 def test_boards_of_a_hidden_game_show_what_each_player_observes(
     name: str, seat: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -87,6 +87,7 @@ def test_the_shipped_networks_say_how_they_were_made() -> None:
     assert record.command.startswith("miai go tsumego ordering --rounds 3")
 
 
+@pytest.mark.slow
 def test_the_shipped_network_knows_most_of_the_shipped_problems() -> None:
     predictor = Predictor(NETWORK)
     right = []

@@ -239,6 +239,7 @@ def test_lessons_depend_on_their_step_alone(few: Path, tmp_path: Path) -> None:
         assert np.array_equal(lesson.policy, targets)
 
 
+@pytest.mark.slow
 def test_a_training_is_noted(few: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config, out = tmp_path / "net.toml", tmp_path / "run"
     folder = shutil.copytree(few, tmp_path / "set")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.slow import with_slow
 from tests.tsumego.drawn import fate_of
 from tests.tsumego.test_tsumego_collection import reproved
 from tests.tsumego.tiny_zones import tiny_zone
@@ -188,7 +189,10 @@ def zone_of(diagram: Diagram, *, size: int = LARGEST, defender: int = 1, symmetr
     return find_zone(problem.stones, problem.target)
 
 
-@pytest.mark.parametrize("family", sorted({member.family for member in MEMBERS.values()}))
+@pytest.mark.parametrize(
+    "family",
+    with_slow(sorted({member.family for member in MEMBERS.values()}), "carpenter's square"),
+)
 def test_the_prover_finds_what_players_know(family: str) -> None:
     known = [member for member in MEMBERS.values() if member.family == family]
     assert known

@@ -317,6 +317,7 @@ def test_variations_and_comments_are_added_and_exported(browser: Browser) -> Non
     assert browser.ask(address).text == page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["one.sgf", "game.jsonl"])
 def test_a_game_that_was_played_on_is_a_branch(
     browser: Browser, files: dict[str, bytes], file: str

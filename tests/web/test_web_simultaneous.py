@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.slow import with_slow
 from tests.web.server import Browser, is_over, is_turn, running
 
 from miai.record import MoveRecord
@@ -28,7 +29,7 @@ def sit(own: Browser, other: Browser, game: str, **values: str) -> str:
     return table
 
 
-@pytest.mark.parametrize(("first", "second"), [(0, 1), (1, 0)])
+@pytest.mark.parametrize(("first", "second"), with_slow([(0, 1), (1, 0)], (1, 0)))
 def test_neither_sees_the_other_s_choice_first(tmp_path: Path, first: int, second: int) -> None:
     folder = tmp_path / "games"
     with running(folder) as port:
@@ -138,6 +139,7 @@ def test_a_decision_is_taken_back_with_the_opponent_s_part(
         events.until(lambda n: is_turn(n) and len(n["moves"]) == 2)
 
 
+@pytest.mark.slow
 def test_a_form_asks_for_as_many_players_as_the_parameters_say(browser: Browser) -> None:
     values = {"game.players": "3", "game.num_cards": "3", "players.0.agent": "random"}
     form = browser.form("/games/goofspiel", {**values, "players.1.agent": "random"}).text
