@@ -33,7 +33,6 @@ sys.exit(pytest.main(["-qqq", "-p", "no:cacheprovider", *sys.argv[2:]]))
 CALLERS: Final = {
     "miai_rbc": (
         "rbc/test_opponent_model.py::test_equal_numbers_are_equal_facts",
-        "belief_search/test_compiled.py::test_what_is_remembered_is_found_again",
         "belief_search/test_sketches.py::test_resemblance_agrees_with_datasketch",
         "equilibria/test_equilibria.py::test_a_run_continues_bit_for_bit",
         "framework/test_equilibrium.py::test_best_responses_are_those_of_the_sequence_form",

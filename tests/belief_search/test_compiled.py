@@ -1,4 +1,7 @@
-"""The compiled search: its values are those of the definition and of the search in Python."""
+"""The compiled search: its values are those of the definition and of the search in Python.
+
+Its tests are slow ones: the kernel, which no others call, compiles for a quarter of a minute.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.belief_search.random_problems import STATES, RandomProblem, value_by_definition
 from tests.seeds import seed_of_test
-from tests.slow import with_slow
 
 from miai.api import load_game
 from miai.beliefs import BeliefSearch, GameProblem, Reply, Root, named_bounds
@@ -49,8 +51,8 @@ def interpreted(problem: Any, arm: str, **more: Any) -> BeliefSearch[Any]:
 @pytest.mark.parametrize(
     ("make", "arm"),
     [
-        *((compiled, arm) for arm in RIGHT),
         *((interpreted, arm) for arm in ("singles", "exact", "cores")),
+        *(pytest.param(compiled, arm, marks=pytest.mark.slow) for arm in RIGHT),
         *(
             pytest.param(interpreted, arm, marks=pytest.mark.slow)
             for arm in ("none", "table", "minhash", "reference-minhash")
@@ -102,7 +104,8 @@ SMALL: dict[str, tuple[Any, str, int]] = {
 }
 
 
-@pytest.mark.parametrize("game", with_slow(SMALL, "krk5", "hunt"))
+@pytest.mark.slow
+@pytest.mark.parametrize("game", SMALL)
 def test_small_games_have_the_values_of_plain_alpha_beta_in_python(game: str) -> None:
     problem, kind, depth = SMALL[game]
     roots = problem.roots(kind, 1, depth=depth, seed=5)
@@ -150,6 +153,7 @@ def test_cores_save_what_they_are_made_for() -> None:
     assert nodes["exact"] * 2 < nodes["table"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arm", RIGHT[1:])
 def test_what_is_remembered_is_found_again(arm: str) -> None:
     problem = PhantomLinesProblem()
@@ -158,6 +162,7 @@ def test_what_is_remembered_is_found_again(arm: str) -> None:
     assert 2 * again["nodes"] < first["nodes"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verified", [True, False])
 def test_a_limit_without_room_is_refused_with_one_that_has_room(*, verified: bool) -> None:
     problem = PhantomLinesProblem()
@@ -206,8 +211,9 @@ def entries(search: CompiledSearch[Any]) -> Iterator[tuple[Root[Any], int, int, 
                 chunk = int(memory.nexts[chunk])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arm", ["exact", "cores", "minhash"])
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), 2])
+@pytest.mark.parametrize("seed", [0, 1, 2])
 def test_every_remembered_result_is_true(arm: str, seed: int) -> None:
     """Every bound of every chain, proved again by a search that remembers nothing."""
     problem = MiniRbcProblem(4, 2, graded=seed == 2)
@@ -228,9 +234,8 @@ def check_entries(search: CompiledSearch[Any], problem: Any, *, every: int) -> i
     return len(remembered)
 
 
-@pytest.mark.parametrize(
-    "arm", with_slow(("table", "exact", "cores", "minhash"), "table", "exact", "minhash")
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("arm", ["table", "exact", "cores", "minhash"])
 def test_a_memory_that_is_full_loses_speed_alone(arm: str) -> None:
     problem = PhantomLinesProblem()
     root = problem.roots("random", 2, depth=3, seed=3)[1]
@@ -243,6 +248,7 @@ def test_a_memory_that_is_full_loses_speed_alone(arm: str) -> None:
     assert full.statistics["nodes"] > free.statistics["nodes"]
 
 
+@pytest.mark.slow
 def test_a_budget_ends_a_search_with_what_the_last_whole_depth_said() -> None:
     problem = MiniRbcProblem(5, 3, graded=True)
     root = problem.roots("random", 1, depth=1, seed=2)[0]
@@ -257,6 +263,7 @@ def test_a_budget_ends_a_search_with_what_the_last_whole_depth_said() -> None:
     assert again.value == compiled(problem, "exact").search(root, 2).value
 
 
+@pytest.mark.slow
 def test_problems_and_policies_that_the_kernel_lacks_are_refused() -> None:
     kuhn = GameProblem(load_game("kuhn_poker"), 0)
     with pytest.raises(UnsuitableGameError, match="use the search 'recursive'"):
@@ -295,6 +302,7 @@ class CountedProblem(PhantomLinesProblem):
         return super().evaluate(public, hidden)
 
 
+@pytest.mark.slow
 def test_the_deadline_holds_while_the_game_is_enumerated() -> None:
     """Each answer takes a millisecond, so the whole game would take minutes."""
     problem = CountedProblem(4, pause=0.001)
@@ -336,6 +344,7 @@ def test_what_was_enumerated_before_changes_no_search(
     assert compiled(used, arm).search(root, 3).statistics["enumerated"] == 0
 
 
+@pytest.mark.slow
 def test_a_budget_of_nodes_that_ends_between_enumerations_leaves_the_search_usable() -> None:
     problem = MiniRbcProblem(4, 2)
     root = problem.roots("hard", 1, depth=3, seed=1)[0]
@@ -364,6 +373,7 @@ def test_symmetries_change_no_value(game: str) -> None:
             assert compiled(problem, "table").guarantees(root, found.action, depth) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", SYMMETRIC)
 def test_a_canonical_form_has_the_same_states_actions_and_outcomes(game: str) -> None:
     problem, kind, depth = SMALL[game]

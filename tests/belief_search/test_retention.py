@@ -149,6 +149,7 @@ def test_approximate_bounds_keep_the_limit_too(retention: str) -> None:
     assert 0 < search.bounds.nbytes <= LIMIT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("retention", ["none", "lru", "space-saving", "count-sketch"])
 def test_replaced_bounds_are_neither_retained_nor_forgotten_twice(retention: str) -> None:
     """As many entries are known to the limit as the bounds hold."""

@@ -12,7 +12,7 @@ from tests.docs.page_parts import ROOT, blocks, run_session
 from miai.errors import ConfigError
 from miai_tournaments.api import run_tournament
 
-SLOW = ("docs/miniblind.md", "docs/python.md", "docs/rbc.md")
+SLOW = ("docs/belief-search.md", "docs/miniblind.md", "docs/python.md", "docs/rbc.md")
 PAGES = {
     "docs/belief-search.md": 2,
     "docs/equilibria.md": 1,

@@ -129,6 +129,7 @@ def test_ctrl_c_while_plugins_are_imported(tmp_path: Path) -> None:
     assert_interrupted(done.returncode, done.stderr)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [("play", "slow"), ("tournament", "check", "slow.toml")])
 def test_ctrl_c_while_a_game_is_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.framework import broken_agents
 from tests.framework.broken_agents import RULES, KeepsItsGenerator, Learns, RewritesData
 from tests.framework.broken_games import BROKEN, Outcomes, TellsWhatIsBarred, finding, game_dealt_by
 from tests.framework.histories import TTT, state_after
@@ -35,12 +36,14 @@ OBSERVERS = ("single", "multi")
 LONG = (
     "BarsACellBesideHiddenMarks",
     "ForgetsRefusalsInTheString",
+    "KeepsSilentAboutTheTurn",
     "KeysForgetRefusals",
     "LoadsTheDie",
     "NamesCellsByTheMover",
     "SerialisesWithoutRefusals",
     "ShowsRefusalsInTheTensor",
     "TellsTheHiddenMove",
+    "WritesTheHiddenMove",
 )
 """Broken games of which some are checked for most of a second."""
 
@@ -205,7 +208,11 @@ def test_searches_keep_the_rules_of_agents(
     assert report.games >= games
 
 
-@pytest.mark.parametrize("agent", RULES, ids=lambda agent: agent.__name__)
+@pytest.mark.parametrize(
+    "agent",
+    with_slow(RULES, broken_agents.ThinksAgain, broken_agents.SaysThatItIsFixed),
+    ids=lambda agent: agent.__name__,
+)
 def test_a_broken_agent_is_caught_by_the_right_rule(agent: type[Agent]) -> None:
     game = miai.load_game("phantom_tic_tac_toe" if agent is RewritesData else "tic_tac_toe")
     with pytest.raises(ConformanceError) as caught:

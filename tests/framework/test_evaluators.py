@@ -45,6 +45,7 @@ def at_random(tree: Tree) -> float:
     return sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
 
 
+@pytest.mark.slow
 def test_rollouts_tend_to_the_value_of_random_play() -> None:
     game = TreeGame(TREE)
     evaluator = RandomRollout(game, RandomRolloutParameters(rollouts=20_000))

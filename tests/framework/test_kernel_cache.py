@@ -151,6 +151,7 @@ def test_use_keeps_a_folder_young(tmp_path: Path) -> None:
     assert used.stat().st_mtime > time.time() - DAY
 
 
+@pytest.mark.slow
 def test_the_second_process_waits_until_the_first_has_compiled(tmp_path: Path) -> None:
     with compiling(tmp_path, "rules"):
         second = start_waiter(tmp_path)

@@ -56,6 +56,7 @@ def test_an_engine_that_cannot_start() -> None:
     assert done.stdout == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("redirect", "name"), [("<&-", "input"), (">&-", "output")])
 def test_a_person_without_a_terminal(redirect: str, name: str) -> None:
     done = miai("play", "tic_tac_toe", "--o", "random", redirect=redirect)

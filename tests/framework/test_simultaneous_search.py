@@ -151,6 +151,7 @@ POSITIONS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("order", "text"), POSITIONS)
 def test_goofspiel_with_three_cards_is_solved(order: str, text: str) -> None:
     game = miai.load_game("goofspiel", **GOOFSPIEL, points_order=order)

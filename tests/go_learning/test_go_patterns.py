@@ -140,6 +140,7 @@ def test_training_is_reproducible_and_noted() -> None:
     assert policies[0].header.sizes == (SIZE, SIZE)
 
 
+@pytest.mark.slow
 def test_bad_games_and_rates_are_refused() -> None:
     policy = PatternPolicy.untrained(SIZE)
     with pytest.raises(DataError, match=r"game 1 .* illegal"):
@@ -153,6 +154,7 @@ def test_bad_games_and_rates_are_refused() -> None:
     assert not policy.weights.any()
 
 
+@pytest.mark.slow
 def test_a_file_comes_back_as_it_was(trained: PatternPolicy, tmp_path: Path) -> None:
     path = tmp_path / "patterns.safetensors"
     trained.save(path)

@@ -108,6 +108,7 @@ def test_targets_are_mixed_where_both_are_known(tmp_path: Path) -> None:
         np.testing.assert_allclose(columns_of(bare)[name], own[name], rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_resident_positions_are_taught_unturned(tmp_path: Path) -> None:
     teacher, encoder, network = teacher_of(tmp_path, 0.25)
     data = GoDataset.of_games(rollout_games()[:10], encoder=encoder)

@@ -552,6 +552,7 @@ def test_each_kind_of_step_learns_from_its_games(tmp_path: Path) -> None:
         assert kind or lesson.policy is not None  # what the search found
 
 
+@pytest.mark.slow
 def test_a_run_learns_from_both_and_says_so(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, write_games(tmp_path / "recorded"))
     ended = train_zero(plan)

@@ -51,6 +51,7 @@ def test_moves_are_counted() -> None:
     assert list(moves) == [*to, problem.numbers.pass_]
 
 
+@pytest.mark.slow
 def test_black_always_has_a_step() -> None:
     """So no state leaves a belief; a king in the corner has three squares beside it."""
     problem = MiniRbcProblem(4, 2, decoy=True)

@@ -195,6 +195,7 @@ def test_what_is_shown_as_certain_is_true_and_all_that_is_visible_is_shown() -> 
     assert fogged > 500
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seat", [0, 1])
 def test_the_baseline_beats_random_moves(seat: int) -> None:
     game = dark()

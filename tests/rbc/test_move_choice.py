@@ -261,6 +261,7 @@ def test_all_boards_are_drawn_with_their_own_weights_in_random_order() -> None:
     assert whole.shares(100).tolist() == weights[order].tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("urgent", [1.0, 10.0])
 @pytest.mark.parametrize("count", [3, 4, 6])
 def test_any_prefix_of_drawn_boards_weighs_every_board_fairly(urgent: float, count: int) -> None:

@@ -491,6 +491,7 @@ def trained(folder: Path) -> Trained:
     return model, losses
 
 
+@pytest.mark.slow
 def test_training_learns_the_moves_of_each_player(folder: Path, trained: Trained) -> None:
     examples = examples_of(read_histories([folder]))
     assert examples.names == ("attacker", "rbc-random")

@@ -203,7 +203,7 @@ def test_a_belief_that_is_a_sample_says_so() -> None:
 
 
 @pytest.mark.parametrize("player", [0, 1])
-@pytest.mark.parametrize("middle", [*range(0, 64, 7), 7, 56])
+@pytest.mark.parametrize("middle", [0, 7, 28, 56, 63])
 def test_the_window_is_framed(middle: int, player: int) -> None:
     boards = BoardSet.of_fens([chess.STARTING_FEN])
     picture = Picture(draw_belief(boards, player, sensed=middle))

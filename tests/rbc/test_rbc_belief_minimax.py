@@ -349,7 +349,7 @@ def roots(seed: int, max_boards: int, count: int) -> list[RbcRoot]:
         (1, 60, 4, 4, 4),
         (2, 20, 2, 4, 4),
         (2, 6, 2, 4, 12),
-        (3, 3, 1, 2, 2),
+        pytest.param(3, 3, 1, 2, 2, marks=SLOW),
         pytest.param(2, 300, 20, 4, 4, marks=SLOW),
         pytest.param(3, 5, 12, 3, 3, marks=SLOW),
     ],
@@ -426,6 +426,7 @@ def test_a_tree_that_is_too_large_ends_like_a_spent_budget(monkeypatch: pytest.M
     assert not made.search(root, 2, seconds=0.0).complete
 
 
+@pytest.mark.slow
 def test_bounds_value_fewer_boards_and_visit_fewer_nodes() -> None:
     rules = problem()
     counts: dict[str, list[int]] = {}

@@ -101,6 +101,7 @@ def test_bundled_bots_play_whole_games(bot: str, white: bool) -> None:
     assert record.players[not white].version.endswith("reconchess 1.6.9")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bot", [RANDOM, ATTACKER])
 def test_a_bot_keeps_the_rules_of_agents(bot: str) -> None:
     def make(game: miai.Game) -> miai.Agent:

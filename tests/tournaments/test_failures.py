@@ -363,6 +363,7 @@ class KillsItsFirstWorkers(ProcessExecutor):
             os.kill(self.pids[0], signal.SIGKILL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kills", [1, 9])
 def test_a_worker_killed_while_a_player_starts_is_replaced(kills: int) -> None:
     with processes(workers=1) as pool:

@@ -317,6 +317,7 @@ def largest(n: int, edges: set[tuple[int, int]], without: frozenset[int] = froze
     return best(0, frozenset())
 
 
+@pytest.mark.slow
 @given(graphs, st.data())
 def test_a_matching_is_as_large_as_brute_force_finds(
     graph: tuple[int, set[tuple[int, int]]], data: st.DataObject

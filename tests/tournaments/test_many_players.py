@@ -483,6 +483,7 @@ def rows(*games: tuple[str, str, float], of_a_pair: int = 2) -> list[GameRow]:
 # Means
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9)), min_size=2, max_size=30))
 def test_a_mean_against_one_opponent_has_the_interval_of_student(
     pairs: list[tuple[int, int]],

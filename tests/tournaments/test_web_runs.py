@@ -160,6 +160,7 @@ def test_a_finished_run_has_its_report_and_its_replays(browser: Browser, runs: P
         assert browser.ask(f"/runs/0/{bad}").status == 404
 
 
+@pytest.mark.slow
 def test_a_quiet_run_sends_its_parts_once(browser: Browser) -> None:
     with browser.watching("/runs/0") as events:
         first = events.next()

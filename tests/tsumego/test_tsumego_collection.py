@@ -103,6 +103,7 @@ def test_the_shipped_network_knows_most_of_the_shipped_problems() -> None:
     assert sum(right) > 0.65 * len(right)  # they were chosen to be hard
 
 
+@pytest.mark.slow
 def test_there_are_enough_of_all_kinds_and_the_command_that_made_them() -> None:
     made = re.search(rb"GC\[miai go tsumego generate ([^\]]*)\]", problem_sgf.shipped_sgf())
     assert made

@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 from tests.framework.histories import view_of
+from tests.slow import with_slow
 from tests.web.server import Browser, Events, is_over, is_turn, let_in, running
 from tests.whole_texts import assert_expected
 
@@ -202,6 +203,7 @@ def test_a_restart_loses_nothing(tmp_path: Path) -> None:
             assert events.until(is_over)["result"] == "O wins by resignation"
 
 
+@pytest.mark.slow
 def test_the_first_page_after_a_restart_needs_no_rules(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -314,7 +316,9 @@ def test_both_clocks_are_shown_and_the_mover_s_runs(browser: Browser) -> None:
             assert theirs_then == theirs
 
 
-@pytest.mark.parametrize(("per", "low", "high"), [("action", 100, 130), ("turn", 0, 30)])
+@pytest.mark.parametrize(
+    ("per", "low", "high"), with_slow([("action", 100, 130), ("turn", 0, 30)], ("turn", 0, 30))
+)
 def test_an_increment_is_added_per_action_or_per_turn(
     browser: Browser, per: str, low: int, high: int
 ) -> None:
