@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from miai.game import Player, State
 from miai.information import BeliefState, PlayerView, joint_actions
+from miai.plain import Json
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -89,13 +90,22 @@ class EstimatingRenderer(DrawingRenderer, Protocol):
     """A renderer that also draws how a position of perfect information may end.
 
     Attributes:
-      estimate: what is estimated, such as ``ownership``.
+      estimate: what is estimated, such as ``ownership``; the name of what searches record of it.
     """
 
     estimate: str
 
-    def svg_estimate(self, view: PlayerView) -> str:
-        """Return the position with the estimate, which is the same each time."""
+    def svg_estimate(self, view: PlayerView, recorded: Json = None) -> str:
+        """Return the position with the estimate, which is the same each time.
+
+        Args:
+          recorded: what a search of the position recorded of it; None for the renderer's own.
+        """
+
+
+def estimate_of(renderer: Renderer) -> str:
+    """Return what a renderer estimates; empty for nothing."""
+    return renderer.estimate if isinstance(renderer, EstimatingRenderer) else ""
 
 
 @runtime_checkable

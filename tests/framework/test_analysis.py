@@ -19,6 +19,7 @@ from miai.analysis.analysis import Analysis, analysis_of, analyze
 from miai.analysis.judging import judging, setup_of, tasks_of
 from miai.analysis.notes import annotated, as_json, line_texts
 from miai.api import analyst_of, record_format
+from miai.pages.replay_frames import frames_of
 from miai.pages.replay_page import replay_page
 from miai.playing.record_files import read_records
 from miai.playing.replay import record_of_actions, replay
@@ -152,6 +153,12 @@ def test_a_planted_blunder_is_the_largest_mistake() -> None:
     assert (analysis.setup["agent"], analysis.mistakes()[0].ply) == ("alphago", 3)
     points = [move.points or 0.0 for move in analysis.moves]
     assert max(points) == points[3] > 2.0
+    # Black acts after the blunder, and White at the end.
+    *_, after, end = frames_of(record, game, worlds=0, outlooks=analysis.outlooks)
+    assert [analysis.outlooks[ply].actor for ply in (4, 5)] == [0, 1]
+    for frame in (after, end):
+        who, _, lead = frame.views[-1].lead.partition(" leads by ")
+        assert (who, float(lead) > 2.0) == ("Black", True)
 
 
 @pytest.mark.slow

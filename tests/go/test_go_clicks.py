@@ -55,6 +55,19 @@ def test_a_stone_appears_where_it_was_clicked(vertex: str) -> None:
     assert centre == (x + width / 2, y + height / 2)
 
 
+@pytest.mark.parametrize(("moves", "black"), [("A1 J9", 40), ("A1", 41)])
+def test_recorded_owners_are_those_of_the_player_to_move(moves: str, black: int) -> None:
+    state = play(go(board_size=9).new_initial_state(), moves)
+    renderer = renderer_of(state)
+    assert isinstance(renderer, GoRenderer)
+    owners = [1.0] * 40 + [-1.0] * 41
+    svg = renderer.svg_estimate(PlayerView.at(state, 0), owners)
+    squares = {
+        fill: path.count("M") for path, fill in re.findall('d="([^"]*z)" fill="(#.{6})"', svg)
+    }
+    assert squares == {"#111111": black, "#fbfbfb": 81 - black}
+
+
 def test_free_points_are_clicked_and_a_pass_is_a_button() -> None:
     state = play(go(board_size=5).new_initial_state(), "C3 C4")
     actions = clicks_of(state).actions

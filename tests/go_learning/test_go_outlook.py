@@ -19,11 +19,14 @@ from miai.plugins.loader import PluginWarning
 from miai_go.nets.encoder import positions_of
 from miai_go.nets.inference import Ensemble, load_oracle
 from miai_go.nets.oracle import Oracle
-from miai_go.rules.dead_stones import RefereeError
+from miai_go.rules.board import BLACK
+from miai_go.rules.dead_stones import RefereeError, playout_owners
 from miai_go.rules.game import GoState
+from miai_go.rules.render import GoRenderer, board_picture
 from miai_go.search.forest import NetworkValuer, shifted_values
 from miai_go.search.neural import PolicyPlayer
 from miai_go.search.player_parameters import NetworkParameters, PolicyParameters
+from miai_go.shipped import find_weights
 
 torch.set_num_threads(1)
 
@@ -237,6 +240,23 @@ def test_a_network_and_playouts_find_dead_stones_left_on_the_board(moves: str, d
     state = play(game.new_initial_state(), moves)
     found = game.judge.dead_points(state)
     assert sorted(state.action_to_string(point) for point in found) == dead.split()
+
+
+@pytest.mark.parametrize(("size", "moves"), [(9, "C3 G7 G3 D7"), (9, "C3 G7 G3"), (5, "C3 D3")])
+def test_a_board_shows_whom_the_shipped_network_expects_to_own_each_point(
+    size: int, moves: str
+) -> None:
+    """Without a network for the size, as on 5x5, who owns it in random games."""
+    state = play(go(board_size=size).new_initial_state(), moves)
+    owners = playout_owners(state.board, 1000)
+    if size == 9:
+        oracle = load_oracle(find_weights("", size=9), size=9, precision="fp32")
+        answers = Ensemble(oracle).infer(oracle.encoder.encode(positions_of([state])))
+        assert answers.ownership is not None
+        owners = answers.ownership[0].ravel() * (1 if state.to_move == BLACK else -1)
+    shown = GoRenderer(state.game).svg_estimate(miai.PlayerView.at(state, 0))
+    expected = board_picture(state.board.stones(), last=state.last_action, owners=owners)
+    assert str(shown) == str(expected)
 
 
 def test_a_judge_needs_weights_that_fit(tmp_path: Path) -> None:

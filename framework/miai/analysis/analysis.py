@@ -9,17 +9,18 @@ it stands what the move lost in the true position. The best action loses nothing
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import log2
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
 
 from miai.analysis.judging import JudgingSetup, Task, setup_of, tasks_of
-from miai.api import analyst_of, recorded_game
+from miai.api import analyst_of, recorded_game, renderer_for
 from miai.errors import ConfigError, WorkerError
 from miai.files import Journal, writing
 from miai.game import Game, GameInfo
+from miai.plain import Json
 from miai.playing.opponents import Analyst
 from miai.plugins.kinds import AGENT
 from miai.plugins.loader import registry
@@ -27,6 +28,7 @@ from miai.process.processors import available_processors
 from miai.process.workers import Job, WorkerPool
 from miai.progress import Progress
 from miai.record import GameRecord, Termination
+from miai.render import estimate_of
 from miai.values import Evaluation, ValueUnit, is_win_or_loss
 
 SCHEMA: Final = "miai.analysis/1"
@@ -81,6 +83,21 @@ class JudgedMove:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """How a game may end, in the analyst's opinion of a position.
+
+    Attributes:
+      estimate: what the renderer of the game draws of it; see `miai.render.EstimatingRenderer`.
+      lead: of the acting player in points; None if unknown.
+      actor: that player.
+    """
+
+    estimate: Json
+    lead: float | None
+    actor: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlayerSummary:
     """How well a player played.
 
@@ -110,6 +127,7 @@ class Analysis:
       curve: for each position judged, its number, the player and the value: the first player's
         in games of two players and constant sum, else that player's own.
       truth: the same, of true positions in a game that hides information.
+      outlooks: how the game may end, by the number of the position.
       judged, total: number of positions that are judged, and that there are.
       failure: why the rest is missing; empty if nothing failed.
     """
@@ -120,6 +138,7 @@ class Analysis:
     moves: Sequence[JudgedMove]
     curve: Sequence[tuple[int, int, Evaluation]]
     truth: Sequence[tuple[int, int, Evaluation]] = ()
+    outlooks: Mapping[int, Outlook] = field(default_factory=dict)
     judged: int = 0
     total: int = 0
     failure: str = ""
@@ -275,6 +294,12 @@ def analysis_of(
     judged = [judgements[ply] for ply in sorted(judgements)]
     moves = [_move(record, j, judgements, info) for j in judged if j["ply"] < len(record.moves)]
     truths = [{**j["truth"], **_place(j)} for j in judged if j.get("truth")]
+    drawn = estimate_of(renderer_for(game))
+    outlooks = {
+        j["ply"]: Outlook(estimate=j[drawn], lead=j.get("score"), actor=j["actor"])
+        for j in judged
+        if drawn in j and info.perfect_information
+    }
     return Analysis(
         record=record,
         game=game,
@@ -282,6 +307,7 @@ def analysis_of(
         moves=moves,
         curve=_curve(judged, info),
         truth=_curve(truths, info),
+        outlooks=outlooks,
         judged=len(judged),
         total=len(judged),
     )

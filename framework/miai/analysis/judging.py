@@ -7,13 +7,13 @@ any process, and after an interruption.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final, TypedDict
 
 from miai.agent import Agent
-from miai.api import analyst_of, make_agent, recorded_game
+from miai.api import analyst_of, make_agent, recorded_game, renderer_for
 from miai.errors import MiaiError
 from miai.game import Game, State
 from miai.plain import Json
@@ -22,6 +22,7 @@ from miai.playing.opponents import Analyst
 from miai.process.workers import Performer
 from miai.record import GameRecord
 from miai.record_reader import read_record
+from miai.render import estimate_of
 from miai.search.protocol import Search
 from miai.search.worlds import OpenSearch
 from miai.seeds import derive_seed
@@ -101,6 +102,7 @@ def judge(
 ) -> list[dict[str, Json]]:
     """Return the judgements of a task, as the analysis' journal stores them."""
     seat, player, plies = InProcessSeat(agent), task["player"], task["plies"]
+    kept = *_KEPT, *filter(None, [estimate_of(renderer_for(game))])
     seat.new_game(derive_seed(seed, "analysis", plies[0]), player=player, log=None)
     state, judgements = game.new_initial_state(), []
     for ply in range(plies[-1] + 1):
@@ -109,7 +111,7 @@ def judge(
             seat.observe(observation)
         action = record.moves[ply].action if ply < len(record.moves) else None
         if ply in plies:
-            judgement = {"ply": ply, "actor": player, **_of_agent(agent, action)}
+            judgement = {"ply": ply, "actor": player, **_of_agent(agent, action, kept)}
             if truth is not None:
                 truth.new_game(derive_seed(seed, "truth", ply))
                 judgement["truth"] = _of_position(truth, state, player)
@@ -119,7 +121,11 @@ def judge(
     return judgements
 
 
-def _of_agent(agent: Agent, action: int | None) -> dict[str, Json]:
+_KEPT: Final = ("score", "scores", "information", "worlds")
+"""Statistics that a judgement keeps, beside the estimate that a renderer draws."""
+
+
+def _of_agent(agent: Agent, action: int | None, kept: Iterable[str]) -> dict[str, Json]:
     decision, played = agent.judge(action)
     figures = decision.statistics
     line = figures.get("pv")
@@ -129,11 +135,7 @@ def _of_agent(agent: Agent, action: int | None) -> dict[str, Json]:
         "line": line,
         "played": played,
         **({} if evaluation is None else evaluation.statistics()),
-        **{
-            key: figures[key]
-            for key in ("score", "scores", "information", "worlds")
-            if key in figures
-        },
+        **{key: figures[key] for key in kept if key in figures},
     }
 
 

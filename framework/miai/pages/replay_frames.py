@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeGuard
 
+from miai.analysis.analysis import Outlook
 from miai.api import renderer_for
 from miai.errors import (
     BeliefTooLargeError,
@@ -27,7 +28,13 @@ from miai.plain import Json
 from miai.playing.replay import variation_actions
 from miai.plugins.loader import registry
 from miai.record import GameRecord, MoveRecord
-from miai.render import BeliefDrawingRenderer, DrawingRenderer, Renderer, action_text
+from miai.render import (
+    BeliefDrawingRenderer,
+    DrawingRenderer,
+    EstimatingRenderer,
+    Renderer,
+    action_text,
+)
 from miai.values import Evaluation, ValueUnit
 
 MOST_DRAWN: Final = 2000
@@ -134,6 +141,8 @@ def _belief(game: Game, player: int, limit: int) -> Any:
 
 TRUTH = "truth"
 """The name of the view that sees everything; the players' are their numbers."""
+ESTIMATE = "estimate"
+"""The name of the view of how the game may end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,12 +154,14 @@ class View:
       text: the position as lines of text; empty if it is drawn.
       picture: the position as an ``svg`` element; empty if the game draws none.
       worlds: the player's belief; None for the truth, and if beliefs are not followed.
+      lead: of an estimate, who leads by how much.
     """
 
     name: str
     text: str = ""
     picture: str = ""
     worlds: ShownBelief | None = None
+    lead: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,8 +171,8 @@ class Frame:
     Attributes:
       move: the action that led here; None at the start.
       before: the state in which it was taken; None at the start, and in variations.
-      views: the truth first, then the players', if the game hides anything; empty in variations
-        that are not drawn.
+      views: the truth first, then the players', if the game hides anything, or what an analyst
+        expects; empty in variations that are not drawn.
     """
 
     move: MoveRecord | None
@@ -170,7 +181,12 @@ class Frame:
 
 
 def frames_of(
-    record: GameRecord, game: Game, *, worlds: int, drawn: int = MOST_DRAWN
+    record: GameRecord,
+    game: Game,
+    *,
+    worlds: int,
+    drawn: int = MOST_DRAWN,
+    outlooks: Mapping[int, Outlook] | None = None,
 ) -> Iterator[Frame]:
     """Yield the frames of a recorded game, one more than it has actions; then its variations'.
 
@@ -180,6 +196,7 @@ def frames_of(
       record: a record that `miai.playing.replay.replay` accepts.
       worlds: maximum size of a belief; 0 to follow none.
       drawn: number of the positions in variations that are drawn; others have no views.
+      outlooks: what an analyst expects, by the number of the position.
 
     Raises:
       RecordError: an action is not legal.
@@ -192,7 +209,12 @@ def frames_of(
     def views() -> tuple[View, ...]:
         for player in players:
             player.observe(state)
-        return (truth_of(renderer, state), *(_seen(renderer, state, player) for player in players))
+        outlook = (outlooks or {}).get(len(state.history()))
+        return (
+            truth_of(renderer, state),
+            *(_seen(renderer, state, player) for player in players),
+            *([] if outlook is None else _expected(renderer, state, outlook)),
+        )
 
     yield Frame(move=None, before=None, views=views())
     for move in record.moves:
@@ -246,6 +268,17 @@ def _seen(renderer: Renderer, state: State, player: _Watcher) -> View:
     if isinstance(renderer, DrawingRenderer):
         return View(name=name, picture=renderer.svg(player.view), worlds=worlds)
     return View(name=name, text=renderer.render(player.view), worlds=worlds)
+
+
+def _expected(renderer: Renderer, state: State, outlook: Outlook) -> Iterator[View]:
+    if isinstance(renderer, EstimatingRenderer):
+        picture = renderer.svg_estimate(PlayerView.at(state, 0), outlook.estimate)
+        lead = outlook.lead
+        if lead is not None:
+            who = outlook.actor if lead >= 0 else 1 - outlook.actor
+            named = state.game.info.player_names[who].capitalize()
+        said = "" if lead is None else f"{named} leads by {abs(lead):.1f}"
+        yield View(name=ESTIMATE, picture=picture, lead=said)
 
 
 _KNOWN: Final = frozenset(("value", "value_unit", "pv", "top", "priors", "visits", "truth", "loss"))

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from markupsafe import Markup
 
-from miai.analysis.analysis import Analysis
+from miai.analysis.analysis import Analysis, Outlook
 from miai.analysis.notes import line_texts, loss_text, summary_texts
 from miai.api import record_format, recorded_game, renderer_for
 from miai.errors import ConfigError, MiaiError, RecordError
@@ -25,6 +25,7 @@ from miai.pages.document import Column, Table, printable_block
 from miai.pages.document_page import table_markup
 from miai.pages.layout import Assets, environment, inlined, name, text
 from miai.pages.replay_frames import (
+    ESTIMATE,
     MOST_DRAWN,
     TRUTH,
     WORLDS,
@@ -41,7 +42,7 @@ from miai.pages.replay_frames import (
 from miai.playing.replay import state_at
 from miai.plugins.loader import registry
 from miai.record import GameRecord, MoveRecord, Termination, ending_text
-from miai.render import Clickable, ExplainedRenderer, action_text
+from miai.render import Clickable, ExplainedRenderer, action_text, estimate_of
 from miai.values import Evaluation, ValueScale, ValueUnit
 
 
@@ -315,7 +316,8 @@ def replay_values(
     """
     game = recorded_game_of(record)
     drawn = 0 if live else MOST_DRAWN
-    frames = list(_shown_frames(record, game, worlds=worlds, drawn=drawn))
+    outlooks = {} if analysis is None else analysis.outlooks
+    frames = list(_shown_frames(record, game, worlds=worlds, drawn=drawn, outlooks=outlooks))
     backs = [0, *range(len(record.moves)), *(position for position, _ in record.variations)]
     notes = _notes(record, [frame.move for frame in frames])
     positions = PackedPositions()
@@ -333,7 +335,7 @@ def replay_values(
         # The last ply at which the game is not over by its rules.
         "open_plies": len(record.moves) - (record.termination is Termination.TERMINAL),
         "single": game.info.perfect_information,
-        "controls": _controls(count, game),
+        "controls": _controls(count, game, estimate=bool(outlooks)),
         "position": Markup().join(frames[count - 1].position),
         "decision": notes[count - 1] + frames[count - 1].decision,
         "positions": positions.packed(),
@@ -361,10 +363,11 @@ class _ShownFrame(NamedTuple):
 
 
 def _shown_frames(
-    record: GameRecord, game: Game, *, worlds: int, drawn: int
+    record: GameRecord, game: Game, *, worlds: int, drawn: int, outlooks: Mapping[int, Outlook]
 ) -> Iterator[_ShownFrame]:
     marks = _marks(record, game)
-    for ply, frame in enumerate(frames_of(record, game, worlds=worlds, drawn=drawn)):
+    frames = frames_of(record, game, worlds=worlds, drawn=drawn, outlooks=outlooks)
+    for ply, frame in enumerate(frames):
         decision = Markup()
         if frame.move is not None and frame.before is not None:
             recorded = decision_of(frame.move.statistics, frame.before)
@@ -448,7 +451,7 @@ def _heading(
     return lines
 
 
-def _controls(frames: int, game: Game) -> Markup:
+def _controls(frames: int, game: Game, *, estimate: bool) -> Markup:
     buttons = [
         tag("button", sign, type="button", data_go=go, title=label, aria_label=label)
         for sign, go, label in (
@@ -464,9 +467,13 @@ def _controls(frames: int, game: Game) -> Markup:
     )
     place = tag("output", "", id="place", for_="slider")
     parts = [tag("div", *buttons, slider, place, class_="keys")]
+    names: list[tuple[str, Markup | str]] = []
     if not game.info.perfect_information:
         names = [("all", "all"), (TRUTH, TRUTH)]
         names += [(str(p), _actor_name(p, game.info)) for p in range(game.num_players())]
+    elif estimate:
+        names = [(TRUTH, "position"), (ESTIMATE, text(estimate_of(renderer_for(game)), 24))]
+    if names:
         views = [
             tag("button", label, type="button", data_view=view, aria_pressed="false")
             for view, label in names
@@ -558,11 +565,16 @@ def _mark(sign: str, box: tuple[float, float, float, float]) -> Markup:
 
 def _view(view: View, game: Game, marks: Markup) -> Markup:
     single = game.info.perfect_information
-    label = TRUTH if view.name == TRUTH else f"{_actor_name(int(view.name), game.info)} knows"
-    parts = [] if single else [tag("figcaption", label)]
+    if view.name == ESTIMATE:
+        label = text(": ".join(filter(None, [estimate_of(renderer_for(game)), view.lead])), 80)
+    elif view.name == TRUTH:
+        label = "the position" if single else TRUTH
+    else:
+        label = f"{_actor_name(int(view.name), game.info)} knows"
+    parts = [] if single and view.name == TRUTH else [tag("figcaption", label)]
     picture, end, behind = view.picture.rpartition("</svg>")
     picture = "".join((picture, str(marks), end, behind))
-    parts.append(_drawn(picture, view.text, label="the position" if single else label))
+    parts.append(_drawn(picture, view.text, label=label))
     if view.worlds is not None:
         parts.append(_worlds(view.worlds))
     style = None if view.worlds is None else "believing"

@@ -20,7 +20,7 @@ from miai.pages.replay_frames import BeliefFollower, ReplayDecision, decision_of
 from miai.pages.replay_page import graph_sections
 from miai.plain import dumps, to_plain
 from miai.record import MoveRecord
-from miai.render import Clickable, EstimatingRenderer, Renderer
+from miai.render import Clickable, EstimatingRenderer, Renderer, estimate_of
 from miai.values import Evaluation
 
 _LONGEST = 60
@@ -211,8 +211,7 @@ class Estimates:
         """What is estimated; empty if nothing can be."""
         if not self._game.info.perfect_information:
             return "belief"
-        renderer = self._renderer
-        return renderer.estimate if isinstance(renderer, EstimatingRenderer) else ""
+        return estimate_of(self._renderer)
 
     def of(self, view: PlayerView) -> EstimateView:
         """Return the estimate from what a player has observed."""

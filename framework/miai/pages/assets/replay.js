@@ -188,7 +188,7 @@ function start() {
   });
   addEventListener("hashchange", fromHash);
   fromHash();
-  view("all");
+  view(document.querySelector("button[data-view]")?.dataset.view ?? "all");
 }
 // A browser without DecompressionStream keeps the page as it is.
 if ("DecompressionStream" in globalThis) unpack().then(start);

@@ -47,13 +47,22 @@ class NetworkJudge:
         Raises `RefereeError` if the network cannot answer.
         """
         try:
-            if self._oracle is None:
-                self._oracle = load_oracle(self._path, size=self._size, precision="fp32")
-            dead = dead_by_network(self._oracle, state, self._parameters)
+            dead = dead_by_network(self._loaded(), state, self._parameters)
         except MiaiError as error:
             raise RefereeError(f"the network for dead stones failed: {error}") from error
         assert dead is not None
         return dead
+
+    def owners(self, state: GoState) -> NDArray[np.floating]:
+        """Return what `expected_owners` does; raise `MiaiError` if the network cannot answer."""
+        owners = expected_owners(self._loaded(), state)
+        assert owners is not None
+        return owners
+
+    def _loaded(self) -> Oracle:
+        if self._oracle is None:
+            self._oracle = load_oracle(self._path, size=self._size, precision="fp32")
+        return self._oracle
 
 
 def dead_by_network(

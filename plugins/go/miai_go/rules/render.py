@@ -7,17 +7,22 @@ one path of dots, lines of length zero with round ends, so that a page can hold 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from miai.errors import MiaiError
 from miai.game import Game, State
 from miai.information import PlayerView
 from miai.markup import tag
+from miai.plain import Json
+from miai.plugins.loader import registry
 from miai.render import Clicks, Region, styled_board
+from miai_go.rules.board import BLACK
 from miai_go.rules.coordinates import COLUMNS, star_points, vertex
 from miai_go.rules.dead_stones import playout_owners
 from miai_go.rules.game import GoGame, GoState, Phase
@@ -233,6 +238,7 @@ class GoRenderer:
 
     def __init__(self, game: Game, parameters: object = None) -> None:
         self.game = game
+        self._network: Any = None
 
     def render(self, view: PlayerView) -> str:
         """Return the position of a view, with the player to move and the prisoners."""
@@ -270,11 +276,27 @@ class GoRenderer:
             owners=_territory(position) if counted else None,
         )
 
-    def svg_estimate(self, view: PlayerView) -> str:
-        """Return the position with the owner of each point in most of 1,000 random games."""
+    def svg_estimate(self, view: PlayerView, recorded: Json = None) -> str:
+        """Return the position with the owner of each point, which the player to move may record.
+
+        Otherwise the network for dead stones tells them where one is shipped for the board and can
+        be run, else most of 1,000 random games.
+        """
         state = cast("GoState", view.state)
-        owners = playout_owners(state.board, PlayoutJudgeParameters().playouts)
+        if isinstance(recorded, Sequence) and len(recorded) == state.game.pass_action:
+            owners = np.array(recorded, np.float64) * (1 if state.to_move == BLACK else -1)
+        else:
+            owners = self._owners(state)
         return board_picture(state.board.stones(), last=state.last_action, owners=owners)
+
+    def _owners(self, state: GoState) -> NDArray[np.float64]:
+        with suppress(MiaiError):
+            if self._network is None:
+                component = registry().get("go.dead-stones", "network")
+                self._network = component.build(state.game, values={})
+            owners: NDArray[np.float64] = self._network.owners(state)
+            return owners
+        return playout_owners(state.board, PlayoutJudgeParameters().playouts)
 
     def clicks(self, view: PlayerView) -> Clicks:
         """Return a region for each point; passing and resuming play are buttons."""
@@ -294,8 +316,8 @@ class GoRenderer:
                 [stone, _choice_marks(1, [0])],
                 "stands for its chain while dead stones are agreed on",
             ),
-            (_owned(1, np.ones(1)), "territory of Black, at the end"),
-            (_owned(1, -np.ones(1)), "territory of White, at the end"),
+            (_owned(1, np.ones(1)), "Black's at the end, or expected to be"),
+            (_owned(1, -np.ones(1)), "White's at the end, or expected to be"),
         )
         return [
             (str(tag("svg", *parts, viewBox="-.5 -.5 1 1")), meaning) for parts, meaning in signs
