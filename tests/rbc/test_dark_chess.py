@@ -21,9 +21,11 @@ from tests.seeds import seed_of_test
 
 import miai
 from miai import Game, Observation, PlayerView, RandomAgent, State
-from miai.api import renderer_for
+from miai.analysis.judging import judging, setup_of
+from miai.api import analyst_of, renderer_for
 from miai.clock import ClockReading, TimeControl
 from miai.information import BeliefState, EnumeratedBelief
+from miai.playing.replay import record_of_actions
 from miai.testing import check_game
 from miai_rbc.agents.dark import DarkMinimax
 from miai_rbc.belief.belief import RbcBelief
@@ -389,3 +391,19 @@ def test_searches_over_worlds_play_it_on_its_own_belief() -> None:
     record = miai.play(game, agents, seed=1)
     assert record.termination == "terminal", record.detail
     assert all(move.statistics["belief"] for move in record.moves)
+
+
+def test_a_bishop_that_is_left_to_the_queen_is_a_mistake() -> None:
+    """In the dark, too: its player sees the queen."""
+    game, actions = dark(), list[int]()
+    state = game.new_initial_state()
+    for move in ("d2d4", "e7e5", "c1g5"):
+        actions.append(state.string_to_action(move))
+        state.apply_action(actions[-1])
+    setup = setup_of(record_of_actions(game, actions, players=["w", "b"]), analyst_of(game), 20, 0)
+    with judging(setup) as perform:
+        (judgement,) = perform({"player": 0, "plies": [2]})
+    assert setup["agent"] == "dark-minimax"
+    assert -100 < judgement["value"] < 200
+    assert judgement["played"] < judgement["value"] - 200
+    assert judgement["truth"]["line"][0] != actions[2]

@@ -71,3 +71,33 @@ def opponents(game: Game, parameters: Parameters) -> Opponents:
             truth=lambda _: EngineSearch(),
         ),
     )
+
+
+def dark_opponents(game: Game, parameters: Parameters) -> Opponents:
+    """Return opponents for people in dark chess, weakest first, and the analyst."""
+    from miai.playing.opponents import Analyst, Opponent, Opponents
+    from miai_rbc.engines.kernel import EngineSearch
+
+    strong = Analyst(
+        agent="dark-minimax",
+        parameters={"limit": 50_000},  # see `opponents`
+        budget="samples",
+        truth=lambda _: EngineSearch(),
+    )
+    return Opponents(
+        (
+            Opponent(name="random", agent="random", summary="random moves"),
+            Opponent(
+                name="quick",
+                agent="dark-minimax",
+                parameters={"samples": 4, "depth": 1},
+                summary="the best worst score on four boards, one ply deep",
+            ),
+            Opponent(
+                name="strong",
+                agent="dark-minimax",
+                summary="the best worst score on 50 boards, three plies deep",
+            ),
+        ),
+        strong,
+    )

@@ -237,6 +237,34 @@ class SamplingAgent(BeliefAgent):
         until = None if deadline is None else now + _WEIGHING_SHARE * (deadline - now)
         return sample, opponent_weights(sample.rows, self.scorer, check=check, deadline=until)
 
+    def weigh(self, boards: BoardSet, deadline: float | None) -> tuple[BoardSet, Scores]:
+        """Return boards of a belief with their probabilities, here all alike."""
+        return boards, np.full(len(boards), 1 / len(boards))
+
+    def judge(self, action: int | None) -> Judgement:
+        """Return the decision, and a request's value by the boards on which moves are compared.
+
+        The statistics have ``worlds``, the number of possible boards, and where a sense is due
+        ``information``: the bits that it was to give, the most that one gives, and that sense.
+        """
+        decision = self.act(ClockReading(control=TimeControl()))
+        evaluation = Evaluation.from_statistics(decision.statistics)
+        boards, weights = self.weigh(self.belief.boards, None)
+        if decision.action <= SENSE_NOTHING:
+            bits = scans.weighted(boards, self.view.player, weights)
+            own = dict(zip(scans.CENTRES, bits.tolist(), strict=True)).get(action or 0, 0.0)
+            most = [round(bits.max().item(), 3), scans.best_window(bits)]
+            return _stating(decision, worlds=len(boards), information=[round(own, 3), *most]), None
+        decision = _stating(decision, worlds=len(boards))
+        played = [m for m in [NOTHING, *self.requests()] if action_of(m) == action]
+        if not played or evaluation is None:
+            return decision, None
+        best = next(m for m in [NOTHING, *self.requests()] if action_of(m) == decision.action)
+        sample = draw_boards(boards.rows, weights, self.move_settings.samples, self.draw)
+        scores = self.scorer.matrix(sample.rows, [best, *played])
+        values = combine(scores, sample.shares(len(scores)), self.move_settings)
+        return decision, evaluation.value - float(values[0] - values[1])
+
     def close(self) -> None:
         """Close the engine."""
         self.engine.close()
@@ -316,30 +344,6 @@ class StrongAgent(SamplingAgent):
         unlimited = replace(self._configured, evaluations=_UNLIMITED)
         self.move_settings = unlimited if timed else self._configured
         return super().act(clock)
-
-    def judge(self, action: int | None) -> Judgement:
-        """Return the decision, and a request's value by the boards on which moves are compared.
-
-        The statistics have ``worlds``, the number of possible boards, and where a sense is due
-        ``information``: the bits that it was to give, the most that one gives, and that sense.
-        """
-        decision = self.act(ClockReading(control=TimeControl()))
-        evaluation = Evaluation.from_statistics(decision.statistics)
-        boards, weights = self.weigh(self.belief.boards, None)
-        if decision.action <= SENSE_NOTHING:
-            bits = scans.weighted(boards, self.view.player, weights)
-            own = dict(zip(scans.CENTRES, bits.tolist(), strict=True)).get(action or 0, 0.0)
-            most = [round(bits.max().item(), 3), scans.best_window(bits)]
-            return _stating(decision, worlds=len(boards), information=[round(own, 3), *most]), None
-        decision = _stating(decision, worlds=len(boards))
-        played = [m for m in [NOTHING, *self.requests()] if action_of(m) == action]
-        if not played or evaluation is None:
-            return decision, None
-        best = next(m for m in [NOTHING, *self.requests()] if action_of(m) == decision.action)
-        sample = draw_boards(boards.rows, weights, self.move_settings.samples, self.draw)
-        scores = self.scorer.matrix(sample.rows, [best, *played])
-        values = combine(scores, sample.shares(len(scores)), self.move_settings)
-        return decision, evaluation.value - float(values[0] - values[1])
 
     def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
         """Begin a game with the certainty of the first board."""
