@@ -34,7 +34,7 @@ FOREIGN: Final = "openspiel"
 """The plugin whose components have the parameters of OpenSpiel's own games."""
 
 BUDGETS: Final[Mapping[str, float]] = {
-    "lines of packages": 113_700,
+    "lines of packages": 113_760,
     "lines of tests": 62_000,
     "seconds of make test": 240,
     "seconds of .ci/run": 900,

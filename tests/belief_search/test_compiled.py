@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.belief_search.random_problems import STATES, RandomProblem, value_by_definition
 from tests.seeds import seed_of_test
+from tests.slow import with_slow
 
 from miai.api import load_game
 from miai.beliefs import BeliefSearch, GameProblem, Reply, Root, named_bounds
@@ -47,16 +48,16 @@ def interpreted(problem: Any, arm: str, **more: Any) -> BeliefSearch[Any]:
     return BeliefSearch(problem, named_bounds(arm), **more)
 
 
+OTHERS: list[tuple[Any, str]] = [(compiled, arm) for arm in RIGHT]
+OTHERS += [(interpreted, arm) for arm in ("none", "table", "minhash", "reference-minhash")]
+
+
 @pytest.mark.parametrize("window", ["alpha-beta", "null"])
 @pytest.mark.parametrize(
     ("make", "arm"),
     [
         *((interpreted, arm) for arm in ("singles", "exact", "cores")),
-        *(pytest.param(compiled, arm, marks=pytest.mark.slow) for arm in RIGHT),
-        *(
-            pytest.param(interpreted, arm, marks=pytest.mark.slow)
-            for arm in ("none", "table", "minhash", "reference-minhash")
-        ),
+        *with_slow(OTHERS, *OTHERS),
     ],
 )
 @given(st.integers(0, 10**6), st.booleans(), st.lists(beliefs, min_size=1, max_size=5), st.data())

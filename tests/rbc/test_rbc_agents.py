@@ -140,11 +140,7 @@ def test_parameters_at_their_ends_play_on(more: dict[str, Any]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("bit", "kind"),
-    [
-        pytest.param(0.0, "model", marks=pytest.mark.slow),
-        (8.0, "value"),
-        pytest.param(1e6, "model", marks=pytest.mark.slow),
-    ],
+    [(0.0, "model"), (8.0, "value"), (1e6, "model")],
 )
 def test_a_sense_weighs_the_next_move_against_information(bit: float, kind: str) -> None:
     """By hand: the values of windows plus a price for their entropy; all boards are scored."""

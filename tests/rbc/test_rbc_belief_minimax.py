@@ -349,7 +349,7 @@ def roots(seed: int, max_boards: int, count: int) -> list[RbcRoot]:
         (1, 60, 4, 4, 4),
         (2, 20, 2, 4, 4),
         (2, 6, 2, 4, 12),
-        pytest.param(3, 3, 1, 2, 2, marks=SLOW),
+        pytest.param(3, 3, 1, 2, 2, marks=pytest.mark.slow),
         pytest.param(2, 300, 20, 4, 4, marks=SLOW),
         pytest.param(3, 5, 12, 3, 3, marks=SLOW),
     ],

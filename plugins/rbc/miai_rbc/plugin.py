@@ -78,26 +78,15 @@ def dark_opponents(game: Game, parameters: Parameters) -> Opponents:
     from miai.playing.opponents import Analyst, Opponent, Opponents
     from miai_rbc.engines.kernel import EngineSearch
 
-    strong = Analyst(
-        agent="dark-minimax",
-        parameters={"limit": 50_000},  # see `opponents`
-        budget="samples",
-        truth=lambda _: EngineSearch(),
-    )
+    agent, words = "dark-minimax", "the best worst score on {} boards, {} deep"
+    few = {"samples": 4, "depth": 1}
+    quick, strong = words.format("four", "one ply"), words.format(50, "three plies")
+    limit = {"limit": 50_000}  # see `opponents`
     return Opponents(
         (
             Opponent(name="random", agent="random", summary="random moves"),
-            Opponent(
-                name="quick",
-                agent="dark-minimax",
-                parameters={"samples": 4, "depth": 1},
-                summary="the best worst score on four boards, one ply deep",
-            ),
-            Opponent(
-                name="strong",
-                agent="dark-minimax",
-                summary="the best worst score on 50 boards, three plies deep",
-            ),
+            Opponent(name="quick", agent=agent, parameters=few, summary=quick),
+            Opponent(name="strong", agent=agent, summary=strong),
         ),
-        strong,
+        Analyst(agent=agent, parameters=limit, budget="samples", truth=lambda _: EngineSearch()),
     )

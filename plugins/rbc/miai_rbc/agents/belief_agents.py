@@ -237,6 +237,13 @@ class SamplingAgent(BeliefAgent):
         until = None if deadline is None else now + _WEIGHING_SHARE * (deadline - now)
         return sample, opponent_weights(sample.rows, self.scorer, check=check, deadline=until)
 
+    def move(self, requests: list[int], deadline: float | None) -> Choice:
+        """Return the best move over sampled boards."""
+        return choose_move(
+            *(self.belief.boards, requests, self.scorer, self.draw, self.move_settings),
+            deadline=deadline,
+        )
+
     def weigh(self, boards: BoardSet, deadline: float | None) -> tuple[BoardSet, Scores]:
         """Return boards of a belief with their probabilities, here all alike."""
         return boards, np.full(len(boards), 1 / len(boards))
@@ -293,13 +300,6 @@ class SeedAgent(SamplingAgent):
             )
         values = scans.SCANS[self.parameters.scan](boards, self.view.player, weights)
         return scans.best_window(values)
-
-    def move(self, requests: list[int], deadline: float | None) -> Choice:
-        """Return the best move over sampled boards."""
-        return choose_move(
-            *(self.belief.boards, requests, self.scorer, self.draw, self.move_settings),
-            deadline=deadline,
-        )
 
 
 class StrongAgent(SamplingAgent):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from miai_rbc.agents.belief_agents import SamplingAgent
-from miai_rbc.agents.choice import Choice, MoveSettings, choose_move
+from miai_rbc.agents.choice import MoveSettings
 from miai_rbc.belief.dark import DarkBelief
 from miai_rbc.kernels import FAMILY
 from miai_rbc.kernels.board import PAWNS
@@ -34,13 +34,6 @@ class DarkMinimax(SamplingAgent):
         """Return the legal moves."""
         pawns = int(self.belief.boards.rows[0, PAWNS])
         return [move_of_action(action, pawns=pawns) for action in self.view.legal_actions]
-
-    def move(self, requests: list[int], deadline: float | None) -> Choice:
-        """Return the best move over sampled boards."""
-        return choose_move(
-            *(self.belief.boards, requests, self.scorer, self.draw, self.move_settings),
-            deadline=deadline,
-        )
 
 
 def load_views(game: DarkGame | None = None) -> None:
