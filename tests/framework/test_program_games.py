@@ -749,7 +749,7 @@ def test_a_game_is_played_and_checked_from_the_command_line(tmp_path: Path) -> N
     words = ["--first", "mcts", "--first.simulations", "50", "--second", "random", "--seed", "1"]
     result = run_miai(["play", shell, *words, "--record", str(record)])
     assert result.returncode == 0, result.stderr
-    assert "first wins" in result.stdout
+    assert "First wins" in result.stdout
     assert read_record(record.read_text()).game_parameters["identity"] == "take_away"
     script = tmp_path / "game.py"
     script.write_text(PROLOGUE + LATER.format("sys.exit('a defect')"))

@@ -104,7 +104,7 @@ def check_board(name: str, grid: Grid, state: OpenSpielState) -> None:
     wanted = [*re.findall(pieces, cut(str(state.inner)))]
     assert [content for content in contents if re.fullmatch(pieces, content)] == wanted
     if name == "havannah":  # with its coordinates
-        text = re.sub(r"[\[\]]", " ", str(state.inner)).rstrip()
+        text = re.sub(r"[\[\]]", " ", str(state.inner).replace("] ", " ")).rstrip()
         assert textwrap.dedent(grid.text()) == textwrap.dedent(re.sub(" +$", "", text, flags=re.M))
     shown = Counter(grid.text().split()) - Counter(grid.columns) - Counter(grid.rows)
     assert all(shown[piece] == wanted.count(piece) for piece in set(wanted))
