@@ -88,13 +88,11 @@ class Outlook:
 
     Attributes:
       estimate: what the renderer of the game draws of it; see `miai.render.EstimatingRenderer`.
-      lead: of the acting player in points; None if unknown.
-      actor: that player.
+      lead: of the first player in points; None if unknown.
     """
 
     estimate: Json
     lead: float | None
-    actor: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,7 +294,9 @@ def analysis_of(
     truths = [{**j["truth"], **_place(j)} for j in judged if j.get("truth")]
     drawn = estimate_of(renderer_for(game))
     outlooks = {
-        j["ply"]: Outlook(estimate=j[drawn], lead=j.get("score"), actor=j["actor"])
+        j["ply"]: Outlook(
+            estimate=j[drawn], lead=j["score"] * (-1) ** j["actor"] if "score" in j else None
+        )
         for j in judged
         if drawn in j and info.perfect_information
     }

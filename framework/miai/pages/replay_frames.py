@@ -273,11 +273,10 @@ def _seen(renderer: Renderer, state: State, player: _Watcher) -> View:
 def _expected(renderer: Renderer, state: State, outlook: Outlook) -> Iterator[View]:
     if isinstance(renderer, EstimatingRenderer):
         picture = renderer.svg_estimate(PlayerView.at(state, 0), outlook.estimate)
-        lead = outlook.lead
+        said, lead = "", outlook.lead
         if lead is not None:
-            who = outlook.actor if lead >= 0 else 1 - outlook.actor
-            named = state.game.info.player_names[who].capitalize()
-        said = "" if lead is None else f"{named} leads by {abs(lead):.1f}"
+            leader = state.game.info.player_names[int(lead < 0)].capitalize()
+            said = f"{leader} leads by {abs(lead):.1f}"
         yield View(name=ESTIMATE, picture=picture, lead=said)
 
 
