@@ -45,6 +45,7 @@ def test_a_count_sketch_estimates_counts_as_well_as_theory_says() -> None:
     assert abs(signed) < norm / math.sqrt(512)
 
 
+@pytest.mark.slow
 def test_a_frequent_name_leaves_the_estimates_of_rare_ones_alone() -> None:
     """A median does so unless the name collides in three of five rows; a mean in any of them."""
     sketch = CountSketch(rows=5, width=64)

@@ -10,6 +10,7 @@ import pytest
 from tests.belief_search.random_problems import STATES, RandomProblem
 from tests.framework.broken_games import in_states
 from tests.framework.histories import state_after
+from tests.slow import with_slow
 from tests.warm_command import run_python
 
 import miai
@@ -197,7 +198,10 @@ def _told(state: State, player: int) -> object:
     return seen and (seen.actor, seen.action, seen.data, seen.legal_actions)
 
 
-@pytest.mark.parametrize("arm", ["none", "table", "singles", "exact", "cores", "minhash"])
+ALIKE = ("table", "singles", "cores")
+
+
+@pytest.mark.parametrize("arm", ["none", "exact", "minhash", *with_slow(ALIKE, *ALIKE)])
 @pytest.mark.parametrize("name", ["phantom_tic_tac_toe", "kuhn_poker"])
 def test_where_something_is_hidden_it_is_the_value_of_the_definition(name: str, arm: str) -> None:
     game, compared = miai.load_game(name), 0

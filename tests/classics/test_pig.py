@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from tests.slow import with_slow
 
 import miai
 from miai import Player, State
@@ -23,7 +24,7 @@ def play(text: str, **parameters: int) -> PigState:
     return state
 
 
-@pytest.mark.parametrize("players", [2, 3, 6])
+@pytest.mark.parametrize("players", with_slow([2, 3, 6], 6))
 def test_it_keeps_the_rules_of_games(players: int) -> None:
     game = miai.load_game("pig", players=players, goal=8, turns=3)
     assert check_game(game, games=6).positions > 20

@@ -55,6 +55,7 @@ def test_every_rule_of_games_has_a_game_that_breaks_it() -> None:
     assert {broken.rule for broken in BROKEN.values()} == set(GAME_RULES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_actions_that_depend_on_what_is_hidden_are_found_where_play_does_not_meet_them(
     seed: int,
@@ -85,7 +86,7 @@ def test_the_list_of_actions_may_carry_information() -> None:
     assert check_game(TellsWhatIsBarred(), games=1).beliefs > 5
 
 
-@pytest.mark.parametrize("name", game_names())
+@pytest.mark.parametrize("name", with_slow(game_names(), "dark-chess"))
 def test_no_shipped_game_has_actions_that_depend_on_what_is_hidden(name: str) -> None:
     game = miai.load_game(name)
     report = check_game(game, games=1, max_plies=5, worlds=500)
@@ -186,7 +187,7 @@ SEARCHES: list[Any] = [
 
 @pytest.mark.parametrize(
     ("agent", "given", "name", "values"),
-    with_slow(SEARCHES, *SEARCHES[:4:2], SEARCHES[3], SEARCHES[-1]),
+    with_slow(SEARCHES, *SEARCHES[:4:2], SEARCHES[3], *SEARCHES[-2:]),
 )
 def test_searches_keep_the_rules_of_agents(
     agent: str, given: dict[str, Any], name: str, values: dict[str, Any]

@@ -12,6 +12,7 @@ from typing import Any, Self, TypeVar
 import pytest
 from tests.framework.broken_games import in_states
 from tests.framework.histories import TTT, seen_by, state_after, view_of
+from tests.slow import with_slow
 
 import miai
 from miai import EnumeratedBelief, Game, Observation, Player, PlayerView, State
@@ -238,7 +239,10 @@ GAMES: dict[str, tuple[int, int, dict[str, Any] | None]] = {
 """Observations and whose; parameters, or None for a game of OpenSpiel."""
 
 
-@pytest.mark.parametrize("name", GAMES)
+LONG = [name for name in GAMES if name.startswith(("hanabi", "phantom_ttt", "tiny"))]
+
+
+@pytest.mark.parametrize("name", with_slow(GAMES, *LONG))
 def test_worlds_are_as_frequent_as_in_all_histories(name: str) -> None:
     count, player, values = GAMES[name]
     game: Game

@@ -220,6 +220,7 @@ def test_threads_that_declare_kernels_at_once_keep_their_folders(tmp_path: Path)
     assert before == setting.CACHE_DIR
 
 
+@pytest.mark.slow
 def test_what_lies_with_the_kernels_is_compiled_or_makes_their_tables() -> None:
     own = ("framework", "miai", "kernels")  # how kernels are declared
     files = [p for p in sources() if "kernels" in p.parts and p.parts[:3] != own]

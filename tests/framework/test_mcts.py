@@ -295,6 +295,7 @@ def test_above_a_proven_node_its_proven_value_is_backed_up() -> None:
 # -- convergence and chance -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", [True, False])
 def test_the_dice_race_is_played_as_expectiminimax_plays_it(solver: bool) -> None:
     game = DiceRace()

@@ -17,6 +17,7 @@ import pytest
 from tests.go.engine_processes import all_gone, running_with
 from tests.go.positions import go
 from tests.go.positions import play as play_moves
+from tests.slow import with_slow
 
 from miai import TimeControl, load_game, make_agent
 from miai.clock import Clock, ClockReading
@@ -717,7 +718,7 @@ def test_without_a_clock_moves_and_other_commands_have_times_of_their_own(agent:
         begin(agent("--mode", "hang", "--at", "komi", timeouts={"command": 1.5}))
 
 
-@pytest.mark.parametrize("level", [Isolation.PROCESS, Isolation.SANDBOX])
+@pytest.mark.parametrize("level", with_slow(Isolation, Isolation.SANDBOX)[1:])
 def test_a_killed_host_takes_its_engine_along(token: str, level: Isolation) -> None:
     if level is Isolation.SANDBOX and (reason := sandbox_hindrance()):
         pytest.skip(reason)

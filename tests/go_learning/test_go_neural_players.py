@@ -318,6 +318,7 @@ def test_a_clock_bounds_a_search_by_simulations(folder: Path) -> None:
     assert sum(found.visits.values()) == found.statistics["simulations"]
 
 
+@pytest.mark.slow
 def test_a_gumbel_search_plans_where_time_alone_limits_it(folder: Path) -> None:
     game = go(board_size=5)
     clock = Clock(TimeControl(kind="per-move", seconds=60.0)).reading()

@@ -63,6 +63,7 @@ def trained() -> PatternPolicy:
     return policy
 
 
+@pytest.mark.slow
 def test_untrained_it_plays_alike_what_is_legal_and_fills_no_eye() -> None:
     games = [play_random(seed, plies) for seed in range(6) for plies in (0, 7, 30, 55)]
     shares = PatternPolicy.untrained(SIZE).probabilities(positions_of(SIZE, games))
@@ -77,6 +78,7 @@ def test_untrained_it_plays_alike_what_is_legal_and_fills_no_eye() -> None:
         np.testing.assert_allclose(row, expected, rtol=1e-5, err_msg=f"after {actions}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("symmetry", range(1, 8))
 def test_a_turned_position_has_the_turned_probabilities(symmetry: int) -> None:
     games = [play_random(seed, 9 + 4 * seed) for seed in range(8)]
@@ -225,6 +227,7 @@ def results(
     return [float(value) for value in rollouts.results(positions, games, rng=rng, **arrays)]
 
 
+@pytest.mark.slow
 def test_light_rollouts_agree_with_playouts() -> None:
     positions = leaves()
     found = results(Rollouts(SIZE), positions)

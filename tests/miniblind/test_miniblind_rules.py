@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.framework.histories import state_after
+from tests.slow import with_slow
 
 import miai
 from miai import Json, Observation
@@ -229,7 +230,7 @@ VARIANTS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("values", VARIANTS)
+@pytest.mark.parametrize("values", with_slow(VARIANTS, VARIANTS[0]))
 def test_it_keeps_the_rules_of_games(values: dict[str, Any]) -> None:
     report = check_game(miai.load_game("mini_rbc", **values), games=2)
     assert report.beliefs > 7

@@ -138,6 +138,7 @@ def test_it_refuses_games_that_it_would_see_through() -> None:
         SpielMcts(miai.load_game("tic_tac_toe"))
 
 
+@pytest.mark.slow
 def test_a_policy_of_regret_plays_as_it_was_computed(tmp_path: Path) -> None:
     """The mean payoff against random moves is the expectation that OpenSpiel computes."""
     game = load("kuhn_poker")

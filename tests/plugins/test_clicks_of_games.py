@@ -106,7 +106,7 @@ PIECES_AND_TEXT = {
 
 
 @pytest.mark.parametrize(("name", "values"), VARIANTS, ids=IDS)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", with_slow(range(3), 1, 2))
 def test_every_legal_action_is_a_click_or_a_button(
     name: str, values: dict[str, Any], seed: int
 ) -> None:

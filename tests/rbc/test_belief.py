@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from tests.rbc.games import brute_force, follow, key, rbc
 from tests.seeds import seed_of_test
+from tests.slow import with_slow
 
 from miai import Json, Observation
 from miai_rbc.belief import scans
@@ -47,7 +48,7 @@ def test_the_truth_is_in_every_belief(fen: str) -> None:
                 assert truth or not belief.complete, played.state.history()
 
 
-@pytest.mark.parametrize("fen", [STARTS[2], STARTS[3]])
+@pytest.mark.parametrize("fen", with_slow(STARTS[2:4], STARTS[3]))
 def test_a_belief_equals_brute_force(fen: str) -> None:
     """Board for board, with nothing but python-chess and the revision of reconchess."""
     for seed in range(3):

@@ -203,7 +203,7 @@ def walk(fen: str, seed: int, plies: int) -> Iterator[chess.Board]:
         board.push(rng.choice([*board.pseudo_legal_moves, chess.Move.null()]))
 
 
-@pytest.mark.parametrize("fen", STARTS)
+@pytest.mark.parametrize("fen", with_slow(STARTS, STARTS[6]))
 def test_moves_are_the_pseudo_legal_ones_and_castling_through_check(fen: str) -> None:
     for seed in range(2):
         for board in walk(fen, seed, 60):

@@ -450,6 +450,7 @@ def worth_by_brute_force(boards: BoardSet, weights: list[float], depth: int) -> 
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deeper", [0, 1])
 def test_with_all_evaluations_the_best_of_all_moves_wins(deeper: int) -> None:
     compared = 0

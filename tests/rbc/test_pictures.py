@@ -219,6 +219,7 @@ def test_the_window_is_framed(middle: int, player: int) -> None:
         assert "sensed" not in picture.words()
 
 
+@pytest.mark.slow
 def test_the_truth_is_outlined_only_if_asked() -> None:
     for played in games(1, plies=8):
         board = played.state.board()

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.rbc.games import follow, rbc
 from tests.rbc.minimax_oracle import WIN, Oracle, material
+from tests.slow import with_slow
 from tests.whole_texts import assert_expected
 
 from miai.beliefs import Root, named_bounds
@@ -441,7 +442,7 @@ def test_bounds_value_fewer_boards_and_visit_fewer_nodes() -> None:
     assert_expected("rbc/beliefs.txt", "\n".join([*lines, ""]))  # their signature, as an engine's
 
 
-@pytest.mark.parametrize("nodes", [1, 50, 5000])
+@pytest.mark.parametrize("nodes", with_slow([1, 50, 5000], 5000))
 def test_a_node_budget_ends_with_the_last_complete_depth(nodes: int) -> None:
     rules = problem()
     for root in small_roots(3):

@@ -182,6 +182,7 @@ def test_a_bot_is_called_alike(white: bool, seed: int, tmp_path: Path, clean_imp
     assert bot.log == called
 
 
+@pytest.mark.slow
 def test_the_list_of_moves_has_the_order_of_local_game() -> None:
     for seed in range(20):
         rng = random.Random(seed)

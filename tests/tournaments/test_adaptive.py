@@ -203,6 +203,7 @@ def test_it_stops_at_the_width_and_not_before() -> None:
     assert len(shorter) < len(meetings)
 
 
+@pytest.mark.slow
 def test_half_the_games_of_a_round_robin_give_the_same_widest_interval() -> None:
     """Twenty-four players, 400 Elo apart (standard deviation); a tenth of the games are drawn."""
     rng = np.random.default_rng(8)

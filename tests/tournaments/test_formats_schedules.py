@@ -197,6 +197,7 @@ def test_a_match_is_decided_on_the_prefix_of_pairs(seed: int, bias: float) -> No
             assert len(meetings) <= expected.pairs * (1 + 1 / 32 + 1 / 64) + 26
 
 
+@pytest.mark.slow
 @settings(unhurried, max_examples=40)
 @given(st.integers(1, 20), st.integers(1, 3), st.integers(0, 2))
 def test_halving_drops_all_but_one(count: int, rounds: int, opponents: int) -> None:

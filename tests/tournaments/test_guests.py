@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.slow import with_slow
 from tests.tournaments.support import RANDOMS, change, config_text, games_of, player
 
 from miai.errors import ConfigError, StoreError
@@ -326,7 +327,7 @@ FORMATS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", with_slow(FORMATS, "sprt"))
 def test_games_that_are_gone_are_missed_and_played_again(tmp_path: Path, name: str) -> None:
     players = RANDOMS[:2] if "pairs" in FORMATS[name] else (*RANDOMS, player("dan"))
     format_ = {"name": name} | FORMATS[name]

@@ -174,6 +174,7 @@ def test_without_draws_and_advantage_it_is_choix_s_bradley_and_terry(seed: int) 
 TRUTH = League(elo=(420.0, 150.0, 60.0, 0.0, -80.0, -550.0), advantage=45.0, nu=0.4)
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
     """Intervals of a difference, of the advantage and of the draws, in 200 simulated leagues.
 

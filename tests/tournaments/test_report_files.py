@@ -254,6 +254,7 @@ RESULTS = {
 }
 
 
+@pytest.mark.slow
 def test_a_league_with_openings_settings_teams_and_a_table(tmp_path: Path) -> None:
     rows = [
         replace(

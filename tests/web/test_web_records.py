@@ -14,6 +14,7 @@ import pytest
 from sgfmill import sgf
 from starlette.exceptions import HTTPException
 from tests.framework.histories import view_of
+from tests.slow import with_slow
 from tests.tournaments.pages import positions_of, read_page
 from tests.web.server import Browser, Reply, is_over, is_turn, let_in, running
 
@@ -402,9 +403,12 @@ def test_the_earlier_moves_survive_a_restart(tmp_path: Path) -> None:
             assert events.until(is_turn)["moves"] == ["C3", "B4", "D2"]
 
 
+HIDING = [("game.jsonl", "rbc", "rbc-random"), ("dark.jsonl", "dark-chess", "random")]
+
+
 @pytest.mark.parametrize(
     ("file", "name", "agent"),
-    [("game.jsonl", "rbc", "rbc-random"), ("dark.jsonl", "dark-chess", "random")],
+    with_slow(HIDING, HIDING[0]),
 )
 def test_a_player_of_a_hidden_game_is_told_only_what_it_observed(
     browser: Browser, files: dict[str, bytes], file: str, name: str, agent: str
