@@ -66,6 +66,9 @@ def test_recorded_owners_are_those_of_the_player_to_move(moves: str, black: int)
         fill: path.count("M") for path, fill in re.findall('d="([^"]*z)" fill="(#.{6})"', svg)
     }
     assert squares == {"#111111": black, "#fbfbfb": 81 - black}
+    own = renderer.svg_estimate(PlayerView.at(state, 0))
+    for bad in (owners[1:], ["x"] * 81, [None] * 81, "x" * 81, {"x": 1.0}):
+        assert renderer.svg_estimate(PlayerView.at(state, 0), bad) == own
 
 
 def test_free_points_are_clicked_and_a_pass_is_a_button() -> None:

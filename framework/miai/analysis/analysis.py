@@ -298,7 +298,7 @@ def analysis_of(
             estimate=j[drawn], lead=j["score"] * (-1) ** j["actor"] if "score" in j else None
         )
         for j in judged
-        if drawn in j and info.perfect_information
+        if drawn in j and info.perfect_information and info.num_players == 2
     }
     return Analysis(
         record=record,

@@ -283,8 +283,10 @@ class GoRenderer:
         be run, else most of 1,000 random games.
         """
         state = cast("GoState", view.state)
-        if isinstance(recorded, Sequence) and len(recorded) == state.game.pass_action:
-            owners = np.array(recorded, np.float64) * (1 if state.to_move == BLACK else -1)
+        shares = recorded if isinstance(recorded, Sequence) else ()
+        if [type(share) in (int, float) for share in shares] == [True] * state.game.pass_action:
+            own = np.array(shares, np.float64).clip(-1.0, 1.0)
+            owners = own if state.to_move == BLACK else -own
         else:
             owners = self._owners(state)
         return board_picture(state.board.stones(), last=state.last_action, owners=owners)
