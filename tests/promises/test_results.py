@@ -181,7 +181,8 @@ def test_nothing_of_a_killed_run_goes_on(interrupted: Interrupted) -> None:
 def test_a_complete_run_is_left_as_it_is(config: Path, whole: Path, mischief: Any) -> None:
     """README: "reproducible to the move". A run that was begun with another config is refused."""
     before = (whole / FILE_NAME).stat().st_mtime_ns
-    assert "report.txt" in tournament("run", config, "--out", whole, env=mischief).stdout
+    printed = tournament("run", config, "--out", whole, env=mischief).stdout
+    assert re.search(r"played before; --out .*report\.txt", printed, re.DOTALL)
     output = refused("run", config, "--out", whole, "--set", "seed=8", env=mischief)
     assert "  tournament.seed: 3 -> 8" in output.splitlines()
     assert f"{GAMES} of {GAMES} games are done" in tournament("status", whole).stdout

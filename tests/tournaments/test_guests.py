@@ -106,10 +106,11 @@ def copied(finished: Run, tmp_path: Path) -> Run:
 # -- files that the config names -------------------------------------------------------------------
 
 
-def test_a_run_does_not_grow_with_a_changed_file(copied: Run) -> None:
+@pytest.mark.parametrize("rounds", [1, 2], ids=["complete", "growing"])
+def test_a_run_does_not_go_on_with_a_changed_file(copied: Run, rounds: int) -> None:
     copied.file.write_text(AGENT + "# weaker\n")
     with pytest.raises(StoreError, match=r": own.py changed since .*restore the file and resume"):
-        copied.play("rounds=2")
+        copied.play(f"rounds={rounds}")
 
 
 @pytest.mark.slow

@@ -77,7 +77,7 @@ class NamedFiles:
             raise StoreError(
                 f"{self._run}: {listed(changed, limit=5)} changed since the run began to use it, "
                 "and games before and after that do not belong in one table; restore the file and "
-                "resume, or begin a new run in another folder"
+                "resume, or begin a new run in another folder, by --out"
             )
 
     def _is_changed(self, name: str) -> bool:

@@ -216,8 +216,7 @@ class _Run:
         # whose player cannot start leaves nothing behind.
         self.lock = stack.enter_context(locked_anew(self.folder, Stopped))
         executor = self._start(stack, self.format.most_games(), self._places(tournament), {})
-        bound = self.game.info.payoff_bound
-        schedule = self._schedule(openings, payoffs=bound is not None)
+        schedule = self._schedule(openings, payoffs=self.game.info.payoff_bound is not None)
         # The first games are scheduled before the store exists, and written with it: a store
         # without games would look like a run that is complete.
         games = schedule.advance(room=executor.capacity)
@@ -267,14 +266,16 @@ class _Run:
     ) -> RunEnding:
         """Play the remaining games of a store, and those that `tournament` adds."""
         self._watch_valuations(openings)
-        payoffs = store.info().payoff_bound() is not None
-        schedule = self._schedule(openings, payoffs=payoffs)
+        schedule = self._schedule(openings, payoffs=store.info().payoff_bound() is not None)
         games = schedule.catch_up(store)
         expect_games(store)
         for line in store.gaps():
             self.say(line)
         remaining = len(store.unfinished()) + len(games)
         if remaining == 0:
+            if tournament is not None:  # whoever plays an edited game again wants no old table
+                self._name_files(store.info().resolved)
+            self.say("all games were played before; --out FOLDER begins another run")
             _store_decisions(store, schedule)
             self.files.complete(store)
             return RunEnding("complete")
@@ -325,8 +326,7 @@ class _Run:
           before: what the store has of the circumstances of earlier sittings.
         """
         self._keep_level(str(before.get("isolation", {}).get("level")))
-        paths = named_files(self.config, self.players, self.game, self.source, self.folder)
-        self.named = NamedFiles(paths, before.get("files", {}), self.folder)
+        self._name_files(before)
         remove_scratch()
         stack.callback(remove_scratch)  # of workers that are killed when the executor ends
         stack.callback(remove_leftovers, self.folder / LOGS)
@@ -337,7 +337,7 @@ class _Run:
                 self.players,
                 self.folder,
                 hidden=[self.folder, *filter(Path.is_file, [self.source])],
-                fixed=paths.values(),
+                fixed=self.named.paths.values(),
             ),
             workers=min(self.section.worker_count(), most_games),
             game_deadline=self.section.game_deadline,
@@ -352,6 +352,11 @@ class _Run:
         self.say(f"starting {counted(len(self.players), 'player')} ...")
         start_players(executor, places, stop_asked=self.signals.asked)
         return executor
+
+    def _name_files(self, before: Mapping[str, Mapping[str, Any]]) -> None:
+        """Look at the files that the config names. Raises `StoreError` if one has changed."""
+        paths = named_files(self.config, self.players, self.game, self.source, self.folder)
+        self.named = NamedFiles(paths, before.get("files", {}), self.folder)
 
     def _keep_level(self, before: str) -> None:
         """Isolate agents as before, unless config or cluster decide. Raises `ConfigError`."""
@@ -456,8 +461,7 @@ def _with_executor(section: RunSection, options: RunOptions) -> RunSection:
 
 
 def _has_address(executor: str) -> bool:
-    component = registry().get(EXECUTOR, executor)
-    return "address" in component.load_parameters().model_fields
+    return "address" in registry().get(EXECUTOR, executor).load_parameters().model_fields
 
 
 def _record_format(name: str, game: str) -> RecordFormat:
@@ -533,13 +537,10 @@ class _GameLoop:
         check: Callable[[], None],
         files: RecordFiles,
     ) -> None:
-        self._store = store
-        self._executor = executor
-        self._schedule = schedule
-        self._reporter = reporter
+        self._store, self._executor, self._schedule = store, executor, schedule
+        self._reporter, self._files = reporter, files
         self._stop_asked, self._pause_asked, self._check = stop_asked, pause_asked, check
         self._paused = False
-        self._files = files
         self._tournament = store.info().name
         # Identities: the rows of a million games would take long to read, and much memory.
         self._queue = deque(store.unfinished())
