@@ -66,7 +66,7 @@ def shown_table() -> list[str]:
 
 
 def test_make_demo_plays_the_quickstart_and_make_test_tests() -> None:
-    """README: "make demo    # a 9x9 Go round-robin, in under two minutes on two cores"."""
+    """README: "plays a 9x9 Go round-robin in under two minutes on two cores"."""
     assert "```sh\nmake demo " in README
     assert "miai tournament run configs/quickstart.toml" in run(
         "make --dry-run --no-print-directory demo", ROOT
@@ -146,7 +146,7 @@ def game(tmp_path: Path) -> Path:
 
 def test_a_game_that_fits_a_screen_plays_a_tournament_that_ends_in_a_table(game: Path) -> None:
     """README: "`last_stone.py` is a whole game:"; README: "ends in a table with error bars";
-    README: "plays 200 games of it". Its agents, in sandboxes where possible, know it too."""
+    README: "plays 200 games". Its agents, in sandboxes where possible, know it too."""
     assert " 200 games" in run("miai tournament check last_stone.toml", game)
     printed = run("miai tournament run last_stone.toml --set rounds=3 --executor serial", game)
     assert re.search(r"1  search +\S+ .*\n2  chance ", printed[printed.index("Standings") :])
