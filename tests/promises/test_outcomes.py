@@ -28,7 +28,7 @@ from tests.warm_command import TalkingMiai, call_miai, run_miai
 
 import miai
 from miai import Decision, Game
-from miai.clock import TimeControl
+from miai.clock import Clock, TimeControl
 from miai.errors import GameFailedError, IllegalActionError, PluginError, RecordError
 from miai.playing.adjudication import Panel
 from miai.playing.match import play, play_game
@@ -237,6 +237,8 @@ def test_the_margin_is_beside_the_clock() -> None:
     """errors: "On every move a player may exceed its clock by the *margin* (by default 0.1 s),
     which covers the communication and is never added to the clock"."""
     assert TimeControl(kind="per-move", seconds=1.0).margin == 0.1
+    clock = Clock(TimeControl(kind="absolute", seconds=1.0))
+    assert (clock.charge(0.95), clock.main) == (True, pytest.approx(0.05))
 
     class Slow(Scripted):
         def act(self, clock: miai.ClockReading) -> Decision:
