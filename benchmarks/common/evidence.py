@@ -27,8 +27,8 @@ OLD: Final = "**old**"
 UNKNOWN: Final = "not recorded"
 
 EXPLANATION: Final = f"""\
-Each row names the command that measured it, the machine, the date and the commit; what nobody \
-wrote down is not recorded. {OLD} marks a row whose code has changed since, or is not known. \
+Each row names the command that measured it, the machine, the date and the commit, or says \
+what was not recorded. {OLD} marks a row whose code has changed since, or whose commit is unknown. \
 `benchmarks/results` has all rows with loads and details, and what was tried and given up; \
 `make format` makes this page from them.
 """
