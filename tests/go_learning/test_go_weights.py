@@ -479,7 +479,7 @@ def test_exports_are_of_the_weights_beside_them(export: Path) -> None:
     [
         (9, {"torch"}, False, True),
         (9, {"onnxruntime"}, True, True),
-        (9, {"onnxruntime"}, False, False),
+        (9, {"onnxruntime"}, False, True),
         (9, set(), True, False),
         (13, {"onnxruntime"}, True, True),
         (19, {"torch", "onnxruntime"}, True, False),
@@ -494,7 +494,9 @@ def test_opponents_with_networks_are_offered_where_they_can_play(
     assert agents == ["fast-random", *["mcts"] * 4, *["alphago"] * (2 * plays)]
 
 
-def test_int8_is_taken_where_it_is_faster() -> None:
+def test_int8_is_taken_where_it_is_faster_or_torch_is_absent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     game = miai.load_game("go", board_size=9)
     for name in ("alphago", "policy"):
         agent = miai.make_agent(name, game)
@@ -502,6 +504,10 @@ def test_int8_is_taken_where_it_is_faster() -> None:
         oracle = agent.search.oracle  # type: ignore[attr-defined]  # a search's agent
         assert type(oracle) is (OnnxOracle if prefers_int8() else TorchOracle)
         agent.close()
+    weights = find_weights("", size=9)
+    monkeypatch.setattr(inference, "find_spec", lambda name: name != "torch" or None)
+    monkeypatch.setattr(inference, "prefers_int8", lambda: False)
+    assert isinstance(load_oracle(weights, size=9), OnnxOracle)
 
 
 def _softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -95,8 +95,8 @@ def load_oracle(
       precision: ``fp32`` or ``bf16`` in torch; ``int8`` in ONNX Runtime, which also runs ``.onnx``
         files; or ``auto``. For int8 a weights file is quantised as it is loaded, which takes
         seconds, unless there is an export of the same weights beside it: for ``net.safetensors``
-        that is ``net.int8.onnx``. ``auto`` takes such an export where the processor is faster with
-        it; else it is bf16 where the device multiplies it in hardware, else fp32.
+        that is ``net.int8.onnx``. ``auto`` takes such an export without torch, or where the
+        processor is faster with it; else bf16 where the device has hardware for it, else fp32.
       threads: threads of the library that runs the network.
       device: torch's name of the device; ONNX Runtime runs on the CPU.
 
@@ -156,7 +156,8 @@ def _exported(
 ) -> NetworkOracle | None:
     """Return the oracle of the int8 export beside weights, if it is wanted and is of these."""
     export = export_beside(weights)
-    wanted = precision == "int8" or (precision == "auto" and prefers_int8())
+    automatic = prefers_int8() or find_spec("torch") is None
+    wanted = precision == "int8" or (precision == "auto" and automatic)
     if not (wanted and export.is_file() and find_spec("onnxruntime")):
         return None
     from miai_go.nets.onnx_oracle import OnnxOracle, open_onnx
@@ -173,8 +174,7 @@ def can_run(weights: Path) -> bool:
     """Return whether a player can run a weights file here, with its default precision."""
     if find_spec("torch") is not None:
         return True
-    exported = export_beside(weights).is_file() and find_spec("onnxruntime") is not None
-    return exported and prefers_int8()
+    return export_beside(weights).is_file() and find_spec("onnxruntime") is not None
 
 
 @cache
