@@ -99,6 +99,16 @@ class GameInfo:
         if not self.title:
             object.__setattr__(self, "title", self.name)
 
+    def too_few_outcomes(self, greatest: int) -> str:
+        """Return what is wrong if chance has an outcome of this number; empty if nothing is."""
+        if greatest < self.max_chance_outcomes:
+            return ""
+        return (
+            f"chance has the outcome {greatest}, but GameInfo.max_chance_outcomes is "
+            f"{self.max_chance_outcomes}; set it above every action of chance_outcomes(): to "
+            f"{greatest + 1} or more"
+        )
+
     @property
     def payoff_bound(self) -> float | None:
         """The most that a return exceeds the mean of all players' by; None unless they are payoffs.
@@ -352,7 +362,10 @@ class State(Drawn, ABC):
         return self.legal_actions()
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
-        """Return (action, probability) pairs at a chance node; they sum to one."""
+        """Return (action, probability) pairs at a chance node; they sum to one.
+
+        All actions are below `GameInfo.max_chance_outcomes`.
+        """
         return []
 
     def observation(self, player: int) -> Observation | None:

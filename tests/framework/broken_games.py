@@ -204,6 +204,11 @@ class LastsLongerThanItSays(TicTacToeState):
     pass
 
 
+@broken("legal-actions", KuhnPoker, max_chance_outcomes=0)
+class ForgetsThatItHasChance(KuhnPokerState):
+    pass
+
+
 @broken("returns", games=8)
 class PaysBothForADraw(TicTacToeState):
     def returns(self) -> tuple[float, ...]:

@@ -22,7 +22,7 @@ import miai
 from miai import Agent, ClockReading, Decision, EnumeratedBelief, Game, State
 from miai.api import game_names
 from miai.beliefs.problem import GameProblem
-from miai.errors import ParameterError, UnsuitableGameError
+from miai.errors import GameFailedError, ParameterError, UnsuitableGameError
 from miai.testing import (
     AGENT_RULES,
     GAME_RULES,
@@ -49,6 +49,12 @@ def test_a_broken_game_is_caught_by_the_right_rule(name: str) -> None:
     assert broken.rule in caught.value.rules, caught.value
     if broken.rule != "deterministic":
         assert_expected(f"broken-games/{name}.txt", finding(caught.value, broken.rule))
+
+
+def test_the_referee_stops_a_game_that_forgets_to_declare_chance() -> None:
+    game = BROKEN["ForgetsThatItHasChance"].make()
+    with pytest.raises(GameFailedError, match="max_chance_outcomes is 0; set it above"):
+        miai.play(game, [miai.RandomAgent(game), miai.RandomAgent(game)], seed=1)
 
 
 def test_every_rule_of_games_has_a_game_that_breaks_it() -> None:

@@ -345,6 +345,8 @@ class Match:
         """
         if self.state.is_chance_node():
             action = _draw(self.state.chance_outcomes(), self._chance)
+            if fault := self.game.info.too_few_outcomes(action):
+                raise GameFailedError(f"{self.game.info.title}: {fault}")
             move = MoveRecord(ply=0, actor=-1, action=action, text=self._notation(action))
             self._apply(action, Player.CHANCE)
             self._note(move)

@@ -360,7 +360,7 @@ class Registry:
         If `adapted`, include those of other kinds that serve as this kind through an adapter, such
         as searches, which play as agents. Raises `UnknownComponentError` for an unknown kind.
         """
-        declared = self._kind(kind)
+        declared = self.kind(kind)
         every = [c for c in self._components.values() if c.kind == declared.name]
         if game is not None:
             # Of two components of a name the one for the game is listed, as it is the one that is
@@ -389,7 +389,7 @@ class Registry:
         own name. Raises `UnknownComponentError`, which offers near matches and names broken
         plugins; the first error of these is chained as the cause.
         """
-        declared = self._kind(kind)
+        declared = self.kind(kind)
         for special in (game, None):
             # The one for the game first: a compiled search takes the place of the generic one.
             component = self._components.get((declared.name, name, special))
@@ -452,9 +452,10 @@ class Registry:
             remedy = f"to run the file of that name as a program write {write.format(f'./{name}')}"
             if name.endswith(".py"):
                 remedy += f"; a plugin is named in the environment, MIAI_PLUGIN_FILES={name}"
-            raise ConfigError(f"no {self._kind(kind).name} is called '{name}'; {remedy}")
+            raise ConfigError(f"no {self.kind(kind).name} is called '{name}'; {remedy}")
 
-    def _kind(self, kind: Kind[Any] | str) -> Kind[Any]:
+    def kind(self, kind: Kind[Any] | str) -> Kind[Any]:
+        """Return a declared kind. Raises `UnknownComponentError`."""
         name = kind if isinstance(kind, str) else kind.name
         if name not in self.kinds:
             raise UnknownComponentError(

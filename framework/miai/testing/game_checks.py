@@ -164,7 +164,10 @@ def check_legal_actions(state: State, rng: random.Random) -> Iterator[str]:
         yield f"not all are of type int: {shown(actions)}"
     if any(a >= b for a, b in itertools.pairwise(actions)):
         yield f"not in ascending order without repeats: {shown(actions)}"
-    if actions and not (min(actions) >= 0 and max(actions) < limit):
+    fault = state.is_chance_node() and state.game.info.too_few_outcomes(max(actions, default=-1))
+    if fault:
+        yield fault
+    elif actions and not (min(actions) >= 0 and max(actions) < limit):
         bound = "max_chance_outcomes" if state.is_chance_node() else "num_distinct_actions"
         yield f"not all from 0 to {limit - 1}, below GameInfo.{bound}: {shown(actions)}"
     if state.is_terminal() == bool(actions):
