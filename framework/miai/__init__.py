@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from miai import errors, record, search, testing
     from miai.agent import Agent, Decision, RandomAgent
-    from miai.api import load_game, make_agent
+    from miai.api import load_game, make, make_agent
     from miai.clock import Clock, ClockReading, TimeControl
     from miai.environments import to_gymnasium as to_gymnasium
     from miai.environments import to_pettingzoo as to_pettingzoo
@@ -37,7 +37,7 @@ __version__ = "0.2.0"
 # for its hook marker, which must cost next to nothing.
 _HOMES = {
     "miai.agent": ("Agent", "Decision", "RandomAgent"),
-    "miai.api": ("load_game", "make_agent"),
+    "miai.api": ("load_game", "make", "make_agent"),
     "miai.clock": ("Clock", "ClockReading", "TimeControl"),
     "miai.environments": ("to_gymnasium", "to_pettingzoo"),
     "miai.errors": ("MiaiError",),
@@ -77,6 +77,7 @@ __all__ = [
     "errors",
     "hookimpl",
     "load_game",
+    "make",
     "make_agent",
     "parameter",
     "play",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from miai.agent import Agent
-from miai.errors import ConfigError, UnknownComponentError
+from miai.errors import ConfigError, ParameterError, UnknownComponentError
 from miai.game import Game
 from miai.playing.adjudication import Panel
 from miai.playing.opponents import Analyst, Opponent, Opponents
@@ -15,6 +15,11 @@ from miai.plugins.kinds import ADJUDICATOR, AGENT, GAME, OPPONENTS, RECORD_FORMA
 from miai.plugins.loader import registry
 from miai.record import RecordFormat
 from miai.render import PlainRenderer, Renderer
+
+if TYPE_CHECKING:
+    from miai.plugins.registry import Component
+
+T = TypeVar("T")
 
 _SIMULATIONS: Final = (10, 100, 1_000)
 """Budgets of the tree searches that play a game without opponents of its own."""
@@ -61,6 +66,33 @@ def recorded_game(name: str, parameters: Mapping[str, Any]) -> Game:
     return component.build(values=parameters)
 
 
+def make(kind: str, name: str, /, *context: Any, **parameters: Any) -> Any:
+    """Return any component: ``miai.make("search", "mcts", game, simulations=100)``.
+
+    Args:
+      kind: kind of component, such as ``evaluator``; ``miai list`` names all.
+      name: its name.
+      context: what its factory takes before the parameters, see `miai.plugins.kinds`: mostly the
+        game, of a ``belief`` the player, too. A game that the factory does not take still chooses
+        among components of one name: ``miai.make("record-format", "sgf", go)``.
+      parameters: its parameters; of an ``agent`` also ``seed``, see `make_agent`.
+
+    Raises:
+      PluginError: kind, name, context or a parameter is wrong.
+      MiaiError: what the component itself raises, such as `UnsuitableGameError`.
+    """
+    takes = registry().kind(kind).context
+    game = next((given.info.name for given in context if isinstance(given, Game)), None)
+    if "game" not in takes:
+        context = tuple(given for given in context if not isinstance(given, Game))
+    if len(context) != len(takes) or ("game" in takes and game is None):
+        call = ", ".join((f"miai.make('{kind}', '{name}'", *takes))
+        raise ParameterError(f"this kind of component is made by {call}, **parameters)")
+    if kind == AGENT.name:
+        return make_agent(name, *context, **parameters)
+    return _prepared(registry().get(kind, name, game=game)).build(*context, values=parameters)
+
+
 def make_agent(name: str, game: Game, *, seed: int | None = None, **parameters: Any) -> Agent:
     """Return an agent in this process: ``miai.make_agent("mcts", game, simulations=1000, seed=1)``.
 
@@ -70,16 +102,21 @@ def make_agent(name: str, game: Game, *, seed: int | None = None, **parameters: 
       PluginError: the name or a parameter is wrong for the game.
       AgentUnavailableError: an engine, extra or file is missing; the message names it.
     """
-    component = registry().get(AGENT, name, game=game.info.name)
+    component = _prepared(registry().get(AGENT, name, game=game.info.name))
+    agent = component.build(game, values=parameters)
+    agent.default_seed, agent.component, agent.settings = seed, name, parameters
+    return agent
+
+
+def _prepared(component: Component[T]) -> Component[T]:
+    """Return a component whose kernels are compiled."""
     if component.kernels:
         from miai.process.child import CONFINED
         from miai.process.compilations import prepare
 
         if CONFINED not in os.environ:  # there nothing could be stored
             prepare(component.kernels)
-    agent = component.build(game, values=parameters)
-    agent.default_seed, agent.component, agent.settings = seed, name, parameters
-    return agent
+    return component
 
 
 def record_format(name: str, game: str) -> RecordFormat:

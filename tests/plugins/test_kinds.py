@@ -5,20 +5,30 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.framework.histories import seen_by
+from tests.framework.histories import TTT, seen_by
+from tests.slow import with_slow
 from tests.warm_command import run_python
 
 import miai
 import miai.plugins.kinds
+from miai.beliefs.sets import Universe
 from miai.clock import ClockReading, TimeControl
-from miai.errors import AgentUnavailableError, ConfigError, PluginLoadError, RegistrationError
+from miai.errors import (
+    AgentUnavailableError,
+    ConfigError,
+    ParameterError,
+    PluginError,
+    PluginLoadError,
+    RegistrationError,
+)
 from miai.plugins.kinds import AGENT, KINDS, Kind
 from miai.plugins.loader import registry
-from miai.plugins.registry import Registry
+from miai.plugins.registry import Component, Registry
 from miai.search.protocol import SearchResult
 from miai_go.kinds import KINDS as GO_KINDS
 from miai_tournaments.kinds import EXECUTOR, FORMAT, STORE
 
+PLUGINS = ("classics", "miai", "go", "miniblind", "rbc", "tournaments")
 EVERY = (*KINDS, *GO_KINDS, FORMAT, EXECUTOR, STORE)
 
 
@@ -128,3 +138,53 @@ def test_public_names_are_listed_and_kept() -> None:
         "for name in miai.__all__: getattr(miai, name)\n"
         "assert callable(miai.play)\n"
     )
+
+
+def context_of(component: Component[Any]) -> list[object]:
+    """Return what `miai.make` needs: the component's game or, if it serves any, one of these."""
+    kind = registry().kind(component.kind)
+    games = {"go": "go", "opening-reader": "tic_tac_toe", "belief": "kuhn_poker"}
+    name = component.game or games.get(component.kind.partition(".")[0], "tic_tac_toe")
+    if component.kind == "game":
+        return []
+    if component.kind == "belief-search":
+        problem = "rbc" if component.name.startswith("rbc") else "mini_rbc"
+        return [miai.make("belief-problem", problem)]
+    game = miai.load_game(name)
+    values = {"player": 1, "universe": Universe(miai.make("belief-problem", "mini_rbc"))}
+    others = [9 if part == "size" else values[part] for part in kind.context if part != "game"]
+    return [game, *others]
+
+
+@pytest.mark.parametrize("plugin", with_slow(PLUGINS, *PLUGINS[1:]))
+def test_every_component_is_made_by_its_name(plugin: str) -> None:
+    """Of kinds whose context is not a tournament, a site or part of a network."""
+    inner = {"site", "entrants", "workload", "folder", "shape"}
+    kinds = [kind for kind in EVERY if inner.isdisjoint(kind.context)]
+    components = [c for k in kinds for c in registry().components(k) if c.plugin == plugin]
+    assert components
+    for component in components:
+        if not component.needs_parameters and component.game != "program":
+            result = miai.make(component.kind, component.name, *context_of(component))
+            factory = component.load_factory()
+            assert not isinstance(factory, type) or type(result) is factory, component.title
+            assert registry().kind(component.kind).fault(result) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("serch", "mcts"), "no kind of component is called 'serch'. Did you mean 'search'"),
+        (("search", "mtcs", TTT), "no search is called 'mtcs' for tic_tac_toe. Did you mean"),
+        (("search", "mcts"), r"miai.make\('search', 'mcts', game, \*\*parameters\)"),
+        (("search", "mcts", "tic_tac_toe"), r"made by miai.make\('search', 'mcts', game, "),
+        (("belief", "sampled", TTT), r"miai.make\('belief', 'sampled', game, player, "),
+        (("record-format", "sgf", TTT), "no record-format is called 'sgf' for tic_tac_toe"),
+    ],
+)
+def test_what_cannot_be_made_says_how_it_is_made(words: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(PluginError, match=message):
+        miai.make(*words)
+    with pytest.raises(ParameterError, match=r"simulatons.*simulations"):
+        miai.make("search", "mcts", TTT, simulatons=3)
+    assert miai.make("agent", "mcts", TTT, simulations=3, seed=4).default_seed == 4
