@@ -467,5 +467,7 @@ class SceneRenderer(ABC):
         return self._drawn(self.whole(state))
 
     def clicks(self, view: PlayerView) -> Clicks:
-        """Return where to click in the picture."""
-        return self.seen(view).clicks()
+        """Return where the player can click in the picture, if it is to act."""
+        scene, legal = self.seen(view), set(view.legal_actions)
+        actions = {action: path for action, path in scene.actions.items() if action in legal}
+        return replace(scene, actions=actions).clicks()

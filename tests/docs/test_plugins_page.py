@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import sys
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 from tests.child_imports import environment_with, install
-from tests.docs.page_parts import ROOT, page, run
+from tests.docs.page_parts import page, run
 from tests.tournaments import support as tournaments
 
 import miai
-from miai import Observation, PlayerView, play
+from miai import play
 from miai.plugins import hooks
 from miai.plugins.kinds import KINDS
-from miai.testing import check_game, check_renderer
+from miai.testing import check_game
 
 POOL = "miai_pool.py"
 PAGE = page("plugins")
-
-
-def test_its_code_is_the_tested_plugin_s() -> None:
-    blocks = re.findall(r"```\w+\n# (\S+)\n(.*?)```", PAGE, re.DOTALL)
-    assert [name for name, _ in blocks] == [POOL, "miai_nim/render.py"]
-    for name, text in blocks:
-        if name == POOL:
-            continue  # a test of its own plays with it
-        source = ROOT / "tests" / "fixtures" / "miai-nim" / name
-        assert source.read_text(encoding="utf-8") == text
 
 
 @pytest.mark.slow
@@ -85,24 +73,6 @@ def test_its_game_of_simultaneous_decisions_keeps_the_rules() -> None:
     assert state.rewards() == (-3.0, 3.0)
     record = play(game, [miai.make_agent("mcts", game, simulations=20) for _ in range(2)])
     assert record.loser is None
-
-
-def test_its_renderer_keeps_the_rules(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(ROOT / "tests" / "fixtures" / "miai-nim")
-    module = importlib.import_module("miai_nim.game")
-    renderer = importlib.import_module("miai_nim.render").NimRenderer
-    game = module.Nim(module.NimParameters())
-    assert check_renderer(game, lambda game: renderer(game, None)).positions > 10
-    view = PlayerView(game, 0)
-    view.observe(Observation(0, legal_actions=tuple(game.new_initial_state().legal_actions())))
-    clicks = renderer(game, None).clicks(view)
-    boxes = {region.name: region.box for region in clicks.regions}
-    assert len(boxes) == 3 + 4 + 5
-    # A counter's circle is where a click takes it and all above it: the top one of the last heap.
-    circle = ElementTree.fromstring(renderer(game, None).svg(view)).findall("circle")[3 + 4 + 4]
-    x, y, width, height = boxes["3:1"]
-    assert (float(circle.attrib["cx"]), float(circle.attrib["cy"])) == (x + 20, y + 20)
-    assert width == height == 40
 
 
 def test_it_names_every_kind_and_hook() -> None:

@@ -1,0 +1,124 @@
+"""Pages on writing searches, evaluators and renderers: their code beside other implementations."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from tests.docs.page_parts import ROOT, blocks, page, run
+from tests.framework.histories import TTT, state_after, view_of
+
+import miai
+from miai.plugins.registry import Component, Registry
+from miai.search.agent import SearchAgent
+from miai.search.mcts import Mcts, MctsParameters
+from miai.testing import check_agent, check_renderer
+
+NETWORK = """<ir_version: 9, opset_import: ["": 17]>
+net (float[n,3,3,3] planes) => (float[n,1] value, float[n,9] logits) {
+    flat = Flatten(planes)
+    logits = Gemm(flat, nothing, bias)
+    raw = MatMul(flat, lead)
+    value = Tanh(raw)
+}"""
+
+
+def code_of(name: str, number: int = 0) -> dict[str, Any]:
+    """Run a block of a page; return the names that it defines."""
+    names: dict[str, Any] = {}
+    exec(compile(blocks(page(name), "python")[number], f"{name}.md", "exec"), names)
+    return names
+
+
+def component_of(name: str, kind: str, registered: str) -> Component[Any]:
+    """Return the component that a page's plugin registers."""
+    own = Registry().for_plugin("page")
+    code_of(name)["miai_register"](own)
+    return own.get(kind, registered)
+
+
+def test_the_search_of_the_page_finds_what_alpha_beta_does() -> None:
+    component = component_of("write-a-search", "search", "lookahead")
+    search = component.build(TTT, values={"depth": 9})
+    proof = miai.make("search", "alpha-beta", TTT, nodes=0)
+    for history in ("b2 a1 c3 b3", "a1 b2 c3 a3", "b2 b1 a2 c2"):
+        state = state_after(TTT, *history.split())
+        result = search.search(state)
+        assert result.value == proof.search(state).value
+        assert result.value == -proof.search(state.child(result.action)).value
+        assert search.search(state, seconds=0.0).action in state.legal_actions()
+    check_agent(lambda game: SearchAgent(game, component.build(game, values={})), TTT, games=1)
+    pig = miai.load_game("pig", players=2, goal=6)
+    chance = component.build(pig, values={"depth": 2}).search(pig.new_initial_state())
+    # Of 36 pairs of rolls 23 reach six without a one; after a one the other's six loses.
+    assert chance.value == pytest.approx((23 - 1) / 36)
+
+
+@pytest.mark.slow
+def test_the_command_of_the_page_plays_by_the_search(tmp_path: Path) -> None:
+    variable, _, words = blocks(page("write-a-search"), "sh")[0].strip().partition(" ")
+    (code,) = blocks(page("write-a-search"), "python")
+    (tmp_path / "lookahead.py").write_text(code, encoding="utf-8")
+    assert "X wins" in run(words, tmp_path, **dict([variable.split("=")]))
+
+
+def test_the_evaluator_of_the_page_says_what_the_network_does(tmp_path: Path) -> None:
+    """Of a network that counts own marks less the other's, and prefers the first corner."""
+    onnx = pytest.importorskip("onnx")
+    model = onnx.parser.parse_model(NETWORK)
+    arrays = {"nothing": np.zeros((27, 9)), "bias": 2.0 * np.eye(9)[0]}
+    arrays["lead"] = np.repeat([0, 0.5, -0.5], 9)[:, None]  # planes: empty, own, other
+    for name, array in arrays.items():
+        tensor = onnx.numpy_helper.from_array(array.astype(np.float32), name)
+        model.graph.initializer.append(tensor)
+    onnx.save(model, path := tmp_path / "net.onnx")
+
+    component = component_of("write-an-evaluator", "evaluator", "onnx")
+    evaluator = component.build(TTT, values={"path": str(path)})
+    states = [state_after(TTT), state_after(TTT, "b2"), state_after(TTT, "a3", "b2")]
+    lead = math.tanh(0.5)  # of x, while o is to move
+    assert evaluator.evaluate(states) == pytest.approx(np.array([(0, 0), (lead, -lead), (0, 0)]))
+    share = math.exp(2) / (math.exp(2) + 8)
+    first, _, third = evaluator.prior(states)
+    assert first == pytest.approx([share, *[(1 - share) / 8] * 8])
+    assert third == pytest.approx(np.full(7, 1 / 7))  # the corner is taken
+    puct = MctsParameters(selection="puct", simulations=40)
+    visits = Mcts(TTT, puct, evaluator=evaluator).search(states[0]).visits
+    assert max(visits, key=visits.__getitem__) == 0
+
+
+@pytest.mark.parametrize("written", ["by hand", "as a scene"])
+def test_a_click_takes_the_counter_and_those_above(
+    written: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "tests" / "fixtures" / "miai-nim")
+    nim, by_hand = map(importlib.import_module, ("miai_nim.game", "miai_nim.render"))
+    names = vars(by_hand) if written == "by hand" else code_of("write-a-renderer")
+    game = nim.Nim(nim.NimParameters())
+    renderer = names["NimRenderer"](game, None)
+    assert check_renderer(game, lambda game: renderer).positions > 10
+
+    def counters(state: miai.State) -> set[tuple[float, float]]:
+        circles = ElementTree.fromstring(renderer.svg_state(state)).iter("circle")
+        return {(float(circle.attrib["cx"]), float(circle.attrib["cy"])) for circle in circles}
+
+    state = state_after(game, "2:1")
+    clicks = renderer.clicks(view_of(game, 1, state.history()))
+    boxes = {region.name: region.box for region in clicks.regions}
+    for action in state.legal_actions():
+        taken = counters(state) - counters(state.child(action))
+        x, y, width, height = boxes[clicks.actions[action][0]]
+        assert max(taken, key=lambda place: place[1]) == (x + width / 2, y + height / 2)
+        assert len(taken) == int(state.action_to_string(action).partition(":")[2])
+
+
+def test_the_cards_of_the_page_hide_the_other_s() -> None:
+    kind = code_of("write-a-renderer", 1)["KuhnRenderer"]
+    game = miai.load_game("kuhn_poker")
+    assert check_renderer(game, kind).positions > 10
+    assert kind(game).render(view_of(game, 1, (4, 2, 0))) == "cards: J ?\npass"
