@@ -18,7 +18,7 @@ PAGES = {
     "docs/equilibria.md": 1,
     "docs/go.md": 4,
     "docs/miniblind.md": 3,
-    "docs/python.md": 8,
+    "docs/python.md": 9,
     "docs/ratings.md": 3,
     "docs/rbc.md": 1,
     "docs/searches.md": 5,
