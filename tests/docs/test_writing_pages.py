@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from tests.docs.page_parts import ROOT, blocks, page, run
+from tests.docs.page_parts import blocks, page, run
 from tests.framework.histories import TTT, state_after, view_of
 
 import miai
@@ -92,29 +91,20 @@ def test_the_evaluator_of_the_page_says_what_the_network_does(tmp_path: Path) ->
     assert max(visits, key=visits.__getitem__) == 0
 
 
-@pytest.mark.parametrize("written", ["by hand", "as a scene"])
-def test_a_click_takes_the_counter_and_those_above(
-    written: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(ROOT / "tests" / "fixtures" / "miai-nim")
-    nim, by_hand = map(importlib.import_module, ("miai_nim.game", "miai_nim.render"))
-    names = vars(by_hand) if written == "by hand" else code_of("write-a-renderer")
-    game = nim.Nim(nim.NimParameters())
-    renderer = names["NimRenderer"](game, None)
-    assert check_renderer(game, lambda game: renderer).positions > 10
-
-    def counters(state: miai.State) -> set[tuple[float, float]]:
-        circles = ElementTree.fromstring(renderer.svg_state(state)).iter("circle")
-        return {(float(circle.attrib["cx"]), float(circle.attrib["cy"])) for circle in circles}
-
-    state = state_after(game, "2:1")
-    clicks = renderer.clicks(view_of(game, 1, state.history()))
+def test_the_board_of_the_page_is_drawn_and_clicked() -> None:
+    renderer = code_of("write-a-renderer")["TicTacToeRenderer"](TTT, None)
+    assert check_renderer(TTT, lambda game: renderer).positions > 10
+    state = state_after(TTT, "b2")
+    clicks = renderer.clicks(view := view_of(TTT, 1, state.history()))
+    assert renderer.render(view).replace(" ", "") == f"{state}\nmove2"
     boxes = {region.name: region.box for region in clicks.regions}
     for action in state.legal_actions():
-        taken = counters(state) - counters(state.child(action))
+        (ring,) = ElementTree.fromstring(renderer.svg_state(state.child(action))).iter("circle")
         x, y, width, height = boxes[clicks.actions[action][0]]
-        assert max(taken, key=lambda place: place[1]) == (x + width / 2, y + height / 2)
-        assert len(taken) == int(state.action_to_string(action).partition(":")[2])
+        assert (float(ring.attrib["cx"]), float(ring.attrib["cy"])) == (
+            x + width / 2,
+            y + height / 2,
+        )
 
 
 def test_the_cards_of_the_page_hide_the_other_s() -> None:
