@@ -158,6 +158,10 @@ def test_a_planted_blunder_is_the_largest_mistake() -> None:
     for frame in (after, end):
         who, _, lead = frame.views[-1].lead.partition(" leads by ")
         assert (who, float(lead) > 2.0) == ("Black", True)
+    after = as_json(analysis)["moves"][4]
+    assert (after["lead"] > 2.0, after["ownership"][40] > 0.0) == (True, True)
+    comments = dict(annotated(analysis).comments)
+    assert "; Black leads by" in comments[5]
 
 
 @pytest.mark.slow

@@ -94,6 +94,13 @@ class Outlook:
     estimate: Json
     lead: float | None
 
+    def text(self, info: GameInfo) -> str:
+        """Return who leads: ``Black leads by 2.4``; empty if unknown."""
+        if self.lead is None:
+            return ""
+        leader = info.player_names[int(self.lead < 0)].capitalize()
+        return f"{leader} leads by {abs(self.lead):.1f}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlayerSummary:

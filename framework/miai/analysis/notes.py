@@ -7,11 +7,12 @@ from dataclasses import asdict, replace
 from typing import Any, Final
 
 from miai.analysis.analysis import PHASES, SCHEMA, Analysis, Assessment, JudgedMove
+from miai.api import renderer_for
 from miai.game import GameInfo, State
 from miai.plain import Json
 from miai.record import GameRecord
 from miai.record_reader import MAX_VARIATIONS
-from miai.render import action_text
+from miai.render import action_text, estimate_of
 from miai.values import scale_of
 
 _LONGEST: Final = 10  # actions of a better line
@@ -56,6 +57,8 @@ def note_of(judged: JudgedMove, better: Sequence[str], analysis: Analysis) -> st
     if assessment.value is not None:
         who = info.player_names[judged.actor]
         parts.append(f"{assessment.value.text(info)} for {who} before the move")
+    if (outlook := analysis.outlooks.get(judged.ply)) and (leads := outlook.text(info)):
+        parts.append(leads)
     if loss := loss_text(assessment, info):
         points = "" if judged.points is None else f" and {judged.points:.1f} points"
         parts.append("the best move" if judged.best else f"lost {loss}{points}")
@@ -92,7 +95,7 @@ def annotated(analysis: Analysis) -> GameRecord:
     """Return the record with a comment on each judged move, and better lines as variations.
 
     The largest mistakes come first where a record's limit of variations leaves out some. The
-    statistics of a move become the analyst's: ``value``, ``pv``, ``truth``.
+    statistics of a move become the analyst's: ``value``, ``pv``, ``truth``, ``lead``.
     """
     record = analysis.record
     noted = {judged.ply: (judged, texts) for judged, texts in line_texts(analysis)}
@@ -111,16 +114,18 @@ def annotated(analysis: Analysis) -> GameRecord:
         *record.comments,
         *((ply + 1, note_of(judged, texts, analysis)) for ply, (judged, texts) in noted.items()),
     ]
-    moves = [
-        replace(move, statistics=_statistics(noted[move.ply][0])) if move.ply in noted else move
-        for move in record.moves
-    ]
+    moves = [*record.moves]
+    for ply, (judged, _) in noted.items():
+        moves[ply] = replace(moves[ply], statistics=_statistics(judged, analysis))
     return replace(record, moves=moves, comments=comments, variations=variations)
 
 
-def _statistics(judged: JudgedMove) -> Mapping[str, Json]:
+def _statistics(judged: JudgedMove, analysis: Analysis) -> Mapping[str, Json]:
     truth = {} if judged.truth is None else {"truth": _assessment_data(judged.truth)}
-    return {**_assessment_data(judged.assessment), **truth}
+    outlook = analysis.outlooks.get(judged.ply)
+    drawn = estimate_of(renderer_for(analysis.game))
+    expected = {} if outlook is None else {"lead": outlook.lead, drawn: outlook.estimate}
+    return {**_assessment_data(judged.assessment), **truth, **expected}
 
 
 def _assessment_data(assessment: Assessment) -> dict[str, Json]:
@@ -141,7 +146,7 @@ def as_json(analysis: Analysis) -> dict[str, Any]:
             "points": judged.points,
             "information": judged.information,
             "gained": judged.gained,
-            **_statistics(judged),
+            **_statistics(judged, analysis),
             "better": texts,
         }
         for judged, texts in line_texts(analysis)

@@ -273,11 +273,7 @@ def _seen(renderer: Renderer, state: State, player: _Watcher) -> View:
 def _expected(renderer: Renderer, state: State, outlook: Outlook) -> Iterator[View]:
     if isinstance(renderer, EstimatingRenderer):
         picture = renderer.svg_estimate(PlayerView.at(state, 0), outlook.estimate)
-        said, lead = "", outlook.lead
-        if lead is not None:
-            leader = state.game.info.player_names[int(lead < 0)].capitalize()
-            said = f"{leader} leads by {abs(lead):.1f}"
-        yield View(name=ESTIMATE, picture=picture, lead=said)
+        yield View(name=ESTIMATE, picture=picture, lead=outlook.text(state.game.info))
 
 
 _KNOWN: Final = frozenset(("value", "value_unit", "pv", "top", "priors", "visits", "truth", "loss"))
