@@ -271,18 +271,18 @@ class HumanAgent(Agent):
                 return decision
 
     def end(self, returns: tuple[float, ...]) -> None:
-        """Show the end of the game; to several people at one terminal once, by name."""
-        people = self.session.people if self.session is not None else [self]
-        if self is not people[0]:
+        """Show the end of the game, once to several people; the session says who has won."""
+        if self.session is not None and self is not self.session.people[0]:
             return
         self._show_board()
-        best = [player for player, value in enumerate(returns) if value == max(returns)]
-        verdict = "you win" if best == [self.view.player] else "you lose"
-        if len(best) == len(returns) > 1:
-            verdict = "a draw"
-        elif len(people) > 1 or (len(best) > 1 and self.view.player in best):
-            verdict = winners_text([self.game.info.player_names[player] for player in best])
-        self._say(f"The game is over: {verdict}.")
+        if self.session is None:
+            best = [player for player, value in enumerate(returns) if value == max(returns)]
+            verdict = "you win" if best == [self.view.player] else "you lose"
+            if len(best) == len(returns) > 1:
+                verdict = "a draw"
+            elif len(best) > 1 and self.view.player in best:
+                verdict = winners_text([self.game.info.player_names[player] for player in best])
+            self._say(f"The game is over: {verdict}.")
 
     def _answer(self, text: str) -> Decision | None:
         command, offers = text.strip().lower(), self._offers()

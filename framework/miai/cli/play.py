@@ -104,8 +104,8 @@ def play(
     people = any(player.agent == "human" for player in players)
     display = _GameDisplay(quiet=quiet, human=people)
     result = _play_game(game, parameters, players, seed=drawn, display=display, adviser=adviser)
+    print("The game is over: " * people + ending_text(result, game))
     display.show_end()
-    print(ending_text(result, game))
     if seed is None and not quiet:
         print(f"--seed {drawn} plays with the same chance and the same agents again.")
     if writer:
