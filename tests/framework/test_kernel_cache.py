@@ -371,6 +371,7 @@ def test_what_is_compiled_is_said_once_in_a_while(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(compilations, "_LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(compilations, "_PATIENCE", 0.1)
     said = list[str]()
     with compilations.say_compilations(said.append, pause=60.0):
         time.sleep(0.1)

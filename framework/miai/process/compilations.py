@@ -27,6 +27,8 @@ _SHARED: Final = "MIAI_COMPILING"
 _ROUND: Final = 5  # seconds
 _SAID_SECONDS: Final = 10.0
 _LOOK_SECONDS: Final = 0.5
+_PATIENCE: Final = 3.0
+"""Seconds before anything is said: a command that is over by then waited for no compilation."""
 
 LIVE_VIEWS: Final = set[int]()
 """The views of progress that are shown, by identity."""
@@ -120,11 +122,11 @@ def _folder() -> Path:
 
 @contextmanager
 def say_compilations(say: Callable[[str], None], *, pause: float) -> Iterator[None]:
-    """Call `say` with `compilation_text` while anything is compiled, at most once in `pause` s."""
+    """Call `say` with `compilation_text` while anything is compiled, once in `pause` s at most."""
     over = threading.Event()
 
     def watch() -> None:
-        said = -pause
+        said = time.monotonic() - pause + _PATIENCE
         while not over.wait(_LOOK_SECONDS):
             if time.monotonic() - said >= pause and (text := compilation_text()):
                 said = time.monotonic()
