@@ -29,7 +29,7 @@ from common.conditions import conditions
 from common.evidence import record
 from miai.api import load_game
 from miai.equilibria import exploitability, extract
-from miai.equilibria.solver import Solver
+from miai.equilibria.solver import EquilibriumSolver
 from miai_openspiel.games import OpenSpielGame
 
 GAMES = ("kuhn_poker", "leduc_poker", "liars_dice")
@@ -58,7 +58,7 @@ def measure(name: str, repeats: int, least: float) -> Row:
     tree = extract(OpenSpielGame(name))
     extraction = time.thread_time() - began
     theirs, policy = pyspiel.load_game(name), tree.uniform()
-    solver, peer = Solver(tree, "cfr"), pyspiel.CFRSolver(theirs)
+    solver, peer = EquilibriumSolver(tree, "cfr"), pyspiel.CFRSolver(theirs)
     uniform = UniformRandomPolicy(theirs)
     exploitability(tree, policy)
     solver.advance(1)  # both are compiled by now

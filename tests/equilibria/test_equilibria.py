@@ -30,7 +30,14 @@ from miai.api import load_game, make_agent
 from miai.cli.app import build_app
 from miai.cli.solve import SOLUTION
 from miai.equilibria import best_response, expected_values, exploitability, extract
-from miai.equilibria.solver import ALGORITHMS, Algorithm, SolutionHeader, Solver, averaged, run
+from miai.equilibria.solver import (
+    ALGORITHMS,
+    Algorithm,
+    EquilibriumSolver,
+    SolutionHeader,
+    averaged,
+    run,
+)
 from miai.equilibria.tree import InformationSet, Policy, Tree
 from miai.errors import AgentProtocolError, UnsuitableGameError, WeightsError
 from miai.progress import Progress
@@ -126,7 +133,7 @@ def test_a_walk_over_histories_adds_up_to_the_same(
         exploitability(kept, policy).nash_conv, abs=1e-12
     )
     with pytest.raises(UnsuitableGameError, match="walked in each iteration"):
-        Solver(walked, "cfr")
+        EquilibriumSolver(walked, "cfr")
 
 
 KUHN = extract(load("kuhn_poker"))
@@ -255,7 +262,7 @@ def test_the_value_is_that_of_the_linear_program(
     tree = extract(load(name, **parameters))
     assert value_of(tree) == pytest.approx(value, abs=1e-4)
     for algorithm, bound in zip(ALGORITHMS, bounds, strict=True):
-        solver = Solver(tree, algorithm)
+        solver = EquilibriumSolver(tree, algorithm)
         solver.advance(1000)
         found = exploitability(tree, solver.average())
         assert -1e-12 < found.exploitability < bound, algorithm
@@ -273,7 +280,7 @@ def test_iterates_are_open_spiels(
     name: str, iterations: int, algorithm: Algorithm, peer_solver: Any
 ) -> None:
     tree = extract(load(name))
-    peer, solver = Peer(tree), Solver(tree, algorithm)
+    peer, solver = Peer(tree), EquilibriumSolver(tree, algorithm)
     reference = peer_solver(peer.game)
 
     def stated(at: InformationSet) -> dict[int, float]:
@@ -291,7 +298,7 @@ def test_predictive_iterates_are_those_of_the_paper() -> None:
     """PCFR+ with dense matrices (Farina et al. 2021, algorithm 2, and section 4 for trees)."""
     form, size, policy = KUHN.form, KUHN.slots + 2, KUHN.uniform()
     payoffs, sets = payoffs_of(KUHN), [slice(*ends) for ends in pairwise(form.starts)]
-    solver, regrets = Solver(KUHN, "pcfr+"), np.zeros(KUHN.slots)
+    solver, regrets = EquilibriumSolver(KUHN, "pcfr+"), np.zeros(KUHN.slots)
     for _ in range(50):
         for player in range(2):
             plan = np.ones(size)
@@ -311,12 +318,12 @@ def test_predictive_iterates_are_those_of_the_paper() -> None:
 
 
 def test_a_run_continues_bit_for_bit(tmp_path: Path) -> None:
-    whole, parts = Solver(KUHN, "pcfr+"), Solver(KUHN, "pcfr+")
+    whole, parts = EquilibriumSolver(KUHN, "pcfr+"), EquilibriumSolver(KUHN, "pcfr+")
     run(whole, 300, tmp_path / "whole", Progress(file=StringIO()))
     run(parts, 30, tmp_path / "parts", Progress(file=StringIO()))
     parts.advance(20)  # to a milestone that is not measured yet
     parts.save(tmp_path / "parts")
-    again = Solver(KUHN, "pcfr+")
+    again = EquilibriumSolver(KUHN, "pcfr+")
     again.load(tmp_path / "parts")
     run(again, 300, tmp_path / "parts", Progress(file=StringIO()))
     assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
@@ -347,7 +354,7 @@ def test_the_agent_plays_what_the_command_solved(tmp_path: Path) -> None:
     words = ["solve", "goofspiel", "--set", "num_cards=3", "--iterations", "50", "--out"]
     result = CliRunner().invoke(build_app(), [*words, str(tmp_path)], catch_exceptions=False)
     assert "418 histories, 114 information sets, 234 actions" in result.output
-    solver = Solver(tree := extract(load("goofspiel", num_cards=3)), "pcfr+")
+    solver = EquilibriumSolver(tree := extract(load("goofspiel", num_cards=3)), "pcfr+")
     run(solver, 50, tmp_path / "again", Progress(file=StringIO()))
     count, value, regret = solver.rows[-1]
     assert f"{count:10,}  {value:25.6f}  {regret:14.3e}" in result.output
@@ -378,7 +385,7 @@ def test_the_command_refuses_what_it_cannot_solve(game: str, reason: str) -> Non
 
 
 def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
-    path, solver = tmp_path / SOLUTION, Solver(KUHN, "cfr")
+    path, solver = tmp_path / SOLUTION, EquilibriumSolver(KUHN, "cfr")
     solver.advance(1)
     solver.save(path)
     with pytest.raises(WeightsError, match=r"is for kuhn_poker \(version 1, .*, not for goofspiel"):
@@ -386,7 +393,7 @@ def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     refused = CliRunner().invoke(build_app(), ["solve", "kuhn_poker", "--out", str(path)])
     assert "solution.safetensors: cannot be written" in str(refused.exception)
     with pytest.raises(WeightsError, match="was made by cfr on the tree"):
-        Solver(KUHN, "cfr+").load(path)
+        EquilibriumSolver(KUHN, "cfr+").load(path)
     header, (tensors, _) = SolutionHeader.read(path), read_tensors(path)
     infinite = np.full((3, KUHN.slots), np.inf).view(np.int64)
     for name, wrong in (("tables", infinite), ("starts", tensors["starts"] + 1)):

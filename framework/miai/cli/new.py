@@ -6,7 +6,7 @@ import importlib.util
 import keyword
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -112,29 +112,34 @@ def new(
     `pip install -e .` in it makes the name work everywhere. At a terminal, what a new game has is
     asked for unless an option says it.
     """
-    from miai.files import write_text, writing
-
     given = {"hidden": hidden, "chance": chance, "simultaneous": simultaneous}
     flags = {name: bool(flag) for name, flag in given.items()}
-    if kind is PackageKind.AGENT and (players or any(flags.values())):
-        option = next((name for name, flag in flags.items() if flag), "players")
+    option = next((name for name, flag in flags.items() if flag), "players" if players else None)
+    if kind is PackageKind.AGENT and option:
         raise ConfigError(f"--{option}: is for a new game; an agent plays one that is there")
     if game and kind is not PackageKind.AGENT:
         raise ConfigError(f"--game {game}: is for a new agent; {_a(kind)} has a game of its own")
     _check_name(name, kind)
-    if kind is not PackageKind.AGENT and not (players or any(flags.values())):
+    if kind is not PackageKind.AGENT and not option:
         players, flags = _asked(flags)
     traits = Traits(players=players or 2, **flags)
     texts = package(kind, name, game=game or _GAME, traits=traits)
     folder = into / f"miai-{_dashed(name)}"
+    _write(folder, texts)
+    print(f"written to {folder}: {', '.join(texts)}")
+    print(f"Next: cd {folder} && pip install -e '.[test]' && pytest")
+
+
+def _write(folder: Path, texts: Mapping[str, str]) -> None:
+    """Write the files of a new folder. Raises `ConfigError`."""
+    from miai.files import write_text, writing
+
     if folder.exists():
         raise ConfigError(f"{folder}: exists already; choose another name, or a folder with --into")
     with writing(folder, ConfigError):
         for path, text in texts.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             write_text(folder / path, text)
-    print(f"written to {folder}: {', '.join(texts)}")
-    print(f"Next: cd {folder} && pip install -e '.[test]' && pytest")
 
 
 def _asked(flags: Mapping[str, bool]) -> tuple[int, dict[str, bool]]:
@@ -191,8 +196,6 @@ def package(
       ConfigError: the name does not suit a package.
       PluginError: the agent's game is not installed, or broken.
     """
-    from miai.api import load_game
-
     _check_name(name, kind)
     dashed, module = _dashed(name), name.replace("-", "_")
     title = module.replace("_", " ").capitalize()
@@ -209,21 +212,16 @@ def package(
     }
     game_file, facts["summary"] = _PLAIN if traits == Traits() else _ROUNDS
     facts["agent_camel"] = _camel(facts["agent"])
-    parts = [
-        part for part in (PackageKind.GAME, PackageKind.AGENT) if kind in (part, PackageKind.PLUGIN)
-    ]
+    parts = [PackageKind(part) for part in ("game", "agent") if kind in (part, "plugin")]
     facts["registrations"] = "".join(_registration(part, facts) for part in parts).rstrip()
     requirements, wins = ["miai>=0.2"], traits == Traits()
-    seats: tuple[str, ...] = ("first", "second")
+    seats: Sequence[str] = ("first", "second")
     if traits.players > 2:
         seats = tuple(f"player{number}" for number in range(1, traits.players + 1))
     facts["seats"] = str(seats).replace("'", '"')
     if kind is PackageKind.AGENT:
-        info = load_game(game).info
         requirements += _distribution_of(game)
-        seats, wins = info.player_names, info.max_game_length <= _SHORT
-        wins = wins and info.perfect_information and len(seats) == 2
-        wins = wins and not (info.simultaneous or info.max_chance_outcomes)
+        seats, wins = _seats_of(game)
     facts["dependencies"] = ", ".join(f'"{requirement}"' for requirement in requirements)
     facts["description"] = f"{title}, {' and '.join(_a(part) for part in parts)} for miai"
     first = facts["agent"] if PackageKind.AGENT in parts else "random"
@@ -243,6 +241,16 @@ def package(
     texts = {path: _text(template, facts) for path, template in files.items()}
     texts[f"{facts['package']}/__init__.py"] = f'"""{facts["description"]}."""\n'
     return dict(sorted(texts.items()))
+
+
+def _seats_of(game: str) -> tuple[Sequence[str], bool]:
+    """Return the players of an installed game, and whether an agent can be tested by its wins."""
+    from miai.api import load_game
+
+    info = load_game(game).info
+    alternating = not (info.simultaneous or info.max_chance_outcomes)
+    short = info.max_game_length <= _SHORT and len(info.player_names) == 2
+    return info.player_names, short and info.perfect_information and alternating
 
 
 def _registration(part: PackageKind, facts: Mapping[str, str]) -> str:

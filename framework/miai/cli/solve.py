@@ -11,7 +11,7 @@ from miai.cli.play import GameName, GameSettings, game_of
 from miai.errors import ConfigError
 
 if TYPE_CHECKING:
-    from miai.equilibria.solver import Solver
+    from miai.equilibria.solver import EquilibriumSolver
 
 SOLUTION: Final = "solution.safetensors"
 _FLOOR: Final = 1e-12  # of a logarithmic axis
@@ -49,7 +49,7 @@ def solve(
     name, parameters = game_of(game_name, settings or [])
     game = load_game(name, **parameters)
     try:
-        from miai.equilibria.solver import Solver, run
+        from miai.equilibria.solver import EquilibriumSolver, run
         from miai.equilibria.tree import extract
     except ImportError as error:
         raise missing_extra(error, "miai", "miai solve") or error from None
@@ -62,7 +62,7 @@ def solve(
         folder.mkdir(parents=True, exist_ok=True)
     busy = ConfigError(f"--out {folder}: another process works there; wait, or name another folder")
     with locked(folder / ".lock", busy):
-        solver = Solver(tree, algorithm)
+        solver = EquilibriumSolver(tree, algorithm)
         if (folder / SOLUTION).exists():
             solver.load(folder / SOLUTION)
             print(f"continuing after {solver.iterations:,} iterations")
@@ -76,7 +76,7 @@ def solve(
         _report(solver, folder)
 
 
-def _report(solver: Solver, folder: Path) -> None:
+def _report(solver: EquilibriumSolver, folder: Path) -> None:
     """Print how the solver converged, and write it as a table and a plot."""
     from miai.files import write_text
     from miai.pages.charts import Axis, Plot, Points, figure

@@ -67,7 +67,7 @@ class SolutionHeader(FileHeader):
         """Return the header and the tensors of a file for a game.
 
         The tensors are the ``keys``, ``starts`` and ``actions`` of a `Tree`, and the ``tables`` of
-        `Solver`.
+        `EquilibriumSolver`.
 
         Raises:
           WeightsError: the file cannot be read, is for another game, or its tensors do not fit.
@@ -96,7 +96,7 @@ def averaged(sums: NDArray[np.float64], starts: NDArray[np.int64]) -> Policy:
     return policy
 
 
-class Solver:
+class EquilibriumSolver:
     """Regret minimisation on a tree: CFR, CFR+ or PCFR+, with alternating updates.
 
     Raises `UnsuitableGameError` for a tree that is walked.
@@ -172,7 +172,7 @@ def _milestone(count: int) -> int:
     return next(m * power for m in (1, 2, 5, 10) if m * power >= count)
 
 
-def run(solver: Solver, iterations: int, path: Path, progress: Progress) -> None:
+def run(solver: EquilibriumSolver, iterations: int, path: Path, progress: Progress) -> None:
     """Bring a solver to a number of iterations, and write its file.
 
     The file is also written at once, every ten seconds, and after Ctrl-C.

@@ -146,7 +146,7 @@ ESTIMATE = "estimate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class FrameView:
     """One position from one point of view.
 
     Attributes:
@@ -177,7 +177,7 @@ class Frame:
 
     move: MoveRecord | None
     before: State | None
-    views: tuple[View, ...]
+    views: tuple[FrameView, ...]
 
 
 def frames_of(
@@ -206,7 +206,7 @@ def frames_of(
     hidden = not game.info.perfect_information
     players = [_Watcher(game, p, worlds) for p in range(game.num_players())] if hidden else []
 
-    def views() -> tuple[View, ...]:
+    def views() -> tuple[FrameView, ...]:
         for player in players:
             player.observe(state)
         outlook = (outlooks or {}).get(len(state.history()))
@@ -251,29 +251,29 @@ class _Watcher:
                 self.followed.observe(observation)
 
 
-def truth_of(renderer: Renderer, state: State) -> View:
+def truth_of(renderer: Renderer, state: State) -> FrameView:
     """Return a whole position."""
     if isinstance(renderer, DrawingRenderer):
-        return View(name=TRUTH, picture=renderer.svg_state(state))
+        return FrameView(name=TRUTH, picture=renderer.svg_state(state))
     if state.game.info.perfect_information:
-        return View(name=TRUTH, text=renderer.render(PlayerView.at(state, 0)))
-    return View(name=TRUTH, text=str(state))
+        return FrameView(name=TRUTH, text=renderer.render(PlayerView.at(state, 0)))
+    return FrameView(name=TRUTH, text=str(state))
 
 
-def _seen(renderer: Renderer, state: State, player: _Watcher) -> View:
+def _seen(renderer: Renderer, state: State, player: _Watcher) -> FrameView:
     worlds = None
     if player.followed is not None:
         worlds = player.followed.worlds(renderer, player.view, state)
     name = str(player.view.player)
     if isinstance(renderer, DrawingRenderer):
-        return View(name=name, picture=renderer.svg(player.view), worlds=worlds)
-    return View(name=name, text=renderer.render(player.view), worlds=worlds)
+        return FrameView(name=name, picture=renderer.svg(player.view), worlds=worlds)
+    return FrameView(name=name, text=renderer.render(player.view), worlds=worlds)
 
 
-def _expected(renderer: Renderer, state: State, outlook: Outlook) -> Iterator[View]:
+def _expected(renderer: Renderer, state: State, outlook: Outlook) -> Iterator[FrameView]:
     if isinstance(renderer, EstimatingRenderer):
         picture = renderer.svg_estimate(PlayerView.at(state, 0), outlook.estimate)
-        yield View(name=ESTIMATE, picture=picture, lead=outlook.text(state.game.info))
+        yield FrameView(name=ESTIMATE, picture=picture, lead=outlook.text(state.game.info))
 
 
 _KNOWN: Final = frozenset(("value", "value_unit", "pv", "top", "priors", "visits", "truth", "loss"))

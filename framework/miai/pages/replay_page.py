@@ -31,9 +31,9 @@ from miai.pages.replay_frames import (
     WORLDS,
     Candidate,
     Frame,
+    FrameView,
     ReplayDecision,
     ShownBelief,
-    View,
     decision_of,
     definitions,
     frames_of,
@@ -563,7 +563,7 @@ def _mark(sign: str, box: tuple[float, float, float, float]) -> Markup:
     return tag("text", label, y=".2", transform=place, class_="mark")
 
 
-def _view(view: View, game: Game, marks: Markup) -> Markup:
+def _view(view: FrameView, game: Game, marks: Markup) -> Markup:
     single = game.info.perfect_information
     if view.name == ESTIMATE:
         label = text(": ".join(filter(None, [estimate_of(renderer_for(game)), view.lead])), 80)

@@ -174,8 +174,7 @@ def add_tree(
       main: the nodes of the main line with the number of actions up to each, None before the
         record begins.
       children: the nodes that follow a node, the main line's first.
-      actions: those that lead from a state to a node, at most 2. Raises `MiaiError` or
-        `ValueError`, which says why there are none.
+      actions: lead from a state to a node, at most 2; `MiaiError` or `ValueError` says why none.
       comment: what is said of a node.
       marks: the regions that are marked in a node, with their signs; see `GameRecord.marks`.
       nodes: filled with the node of each position.
@@ -183,30 +182,22 @@ def add_tree(
     Returns a warning if not all is shown; at most `MAX_VARIATIONS` actions are.
     """
     comments: dict[int, list[str]] = {}
-    state, played, stopped = game.new_initial_state(), 0, 0
+    stopped = 0
 
     def annotate(node: NodeT, position: int) -> None:
         comments.setdefault(position, []).append(comment(node))
         record.marks += [(position, *mark) for mark in marks(node)]
         nodes.setdefault(position, node)
 
-    for node, plies in main:
+    for node, plies, state in _states_along(record, game, main):
         position = plies or 0
-        for move in record.moves[played:position]:
-            state.apply_action(move.action)
-        played = max(played, position)
         annotate(node, position)
         nodes[position] = node
-        others = children(node)[1:]
-        here = state.clone() if others else state
-        pending = [(child, position, here) for child in reversed(others)]
+        pending = [(child, position, state.clone()) for child in reversed(children(node)[1:])]
         while pending:
             node, position, before = pending.pop()
             try:
-                if plies is None:
-                    raise ValueError("it begins before this position")
-                if len(record.variations) + stopped > MAX_VARIATIONS - 2:
-                    raise ValueError(f"at most {MAX_VARIATIONS} actions of variations are shown")
+                _check_place(plies, len(record.variations) + stopped)
                 taken = actions(node, before)
                 after = reduce(lambda state, action: state.child(action), taken, before)
             except (MiaiError, ValueError) as error:
@@ -220,10 +211,30 @@ def add_tree(
                 position = len(record.moves) + len(record.variations)
             annotate(node, position)
             pending += [(child, position, after) for child in reversed(children(node))]
-    texts = ((position, "\n\n".join(filter(None, said))) for position, said in comments.items())
-    record.comments = [(at, said) for at, said in sorted(texts) if said.strip()]
+    texts = ((at, "\n\n".join(filter(None, said))) for at, said in sorted(comments.items()))
+    record.comments = [(at, said) for at, said in texts if said.strip()]
     del record.marks[MAX_VARIATIONS:]
     return f"variations that cannot be shown, but are kept: {stopped}" if stopped else ""
+
+
+def _check_place(plies: int | None, actions: int) -> None:
+    """Raise `ValueError`, which says why a variation cannot be shown after so many actions."""
+    if plies is None:
+        raise ValueError("it begins before this position")
+    if actions > MAX_VARIATIONS - 2:
+        raise ValueError(f"at most {MAX_VARIATIONS} actions of variations are shown")
+
+
+def _states_along(
+    record: GameRecord, game: Game, main: Iterable[tuple[NodeT, int | None]]
+) -> Iterator[tuple[NodeT, int | None, State]]:
+    """Yield each node of a main line with its number of actions and the state, always the same."""
+    state, played = game.new_initial_state(), 0
+    for node, plies in main:
+        for move in record.moves[played : plies or 0]:
+            state.apply_action(move.action)
+        played = max(played, plies or 0)
+        yield node, plies, state
 
 
 def added_notes(

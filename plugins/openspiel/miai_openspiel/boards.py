@@ -80,7 +80,7 @@ _CHESS: Final = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Board:
+class TextBoard:
     """Draws the lines of a text that are rows of cells as a grid, the others below it.
 
     Attributes:
@@ -143,15 +143,15 @@ def _local(name: str) -> tuple[str, ...]:
 _PALE: Final = "#e3e7e5"
 _TILE: Final = ((LIGHT,) * 3 + (_PALE,) * 3,) * 3
 _NINE: Final = (*_TILE, *(row[::-1] for row in _TILE))
-_THREE: Final = Board(row=r"(?:P\d )?([.xo]+)", look=_pieces(_MARKS), letters="", first=0)
+_THREE: Final = TextBoard(row=r"(?:P\d )?([.xo]+)", look=_pieces(_MARKS), letters="", first=0)
 _HEXES: Final = _pieces(_DISCS, look="hexagons", slope=0.5)
 _STONES: Final = _pieces({"X": _BLACK, "O": _WHITE}, look="points")
-_CROSSINGS: Final = Board(row=r" *\d+ ([XO+]+)", look=_STONES, upward=True, letters=_GO)
+_CROSSINGS: Final = TextBoard(row=r" *\d+ ([XO+]+)", look=_STONES, upward=True, letters=_GO)
 
 
-def _squares(letters: str, pieces: Mapping[str, Piece], **more: Any) -> Board:
+def _squares(letters: str, pieces: Mapping[str, Piece], **more: Any) -> TextBoard:
     look = _pieces(pieces, grounds=CHEQUERED)
-    return Board(row=rf"[1-9]?([.{letters}]+)", look=look, upward=True, **more)
+    return TextBoard(row=rf"[1-9]?([.{letters}]+)", look=look, upward=True, **more)
 
 
 # -- boards with lines and points ------------------------------------------------------------------
@@ -364,8 +364,8 @@ _XO: Final = ("x (blue)", "o (orange)")
 _WB: Final = ("Black", "White")
 _TOUCHED: Final = Look(_squares("xo", _DISCS), _XO)
 _TIC: Final = Look(_THREE, ("x", "o"))
-_DARK: Final = Look(Board(row=r"(?:P\d )?([.xo]+)", look=_HEXES))
-_HAVANNAH: Final = Board(
+_DARK: Final = Look(TextBoard(row=r"(?:P\d )?([.xo]+)", look=_HEXES))
+_HAVANNAH: Final = TextBoard(
     row=r" *\d+ ((?:[.O@] *)+)[a-z]?",
     look=_pieces({"O": _WHITE, "@": _BLACK}, look="hexagons", slope=-0.5),
     before=lambda text: re.sub(r"[\[\]]", " ", text),
@@ -373,14 +373,16 @@ _HAVANNAH: Final = Board(
 _MEN: Final = {"o": _WHITE, "+": _BLACK, "8": replace(_WHITE, sign="K")}
 _MEN["*"] = replace(_BLACK, sign="K")
 _AMAZONS: Final = _pieces({"X": _BLACK, "O": _WHITE, "#": _LINE}, grounds=CHEQUERED)
-_OTHELLO: Final = Board(row=r"\d ((?:[-xo] )+)\d", look=_pieces({"x": _BLACK, "o": _WHITE}))
-_COLUMNS: Final = Board(row=r"([.xo]+)", look=_pieces(_DISCS), letters="", first=0, fallen=True)
-_NINES: Final = Board(
+_OTHELLO: Final = TextBoard(row=r"\d ((?:[-xo] )+)\d", look=_pieces({"x": _BLACK, "o": _WHITE}))
+_COLUMNS: Final = TextBoard(row=r"([.xo]+)", look=_pieces(_DISCS), letters="", first=0, fallen=True)
+_NINES: Final = TextBoard(
     row=r"((?:[.xo]{3} ?){3})", look=_pieces(_MARKS, grounds=_NINE), letters="", first=0
 )
 
 LOOKS: Final[Mapping[str, Look]] = {
-    "amazons": Look(Board(row=r"([.XO#]+)", look=_AMAZONS, letters=""), ("X (black)", "O (white)")),
+    "amazons": Look(
+        TextBoard(row=r"([.XO#]+)", look=_AMAZONS, letters=""), ("X (black)", "O (white)")
+    ),
     "backgammon": Look(_backgammon, ("x (white)", "o (blue)"), _journey),
     "blackjack": Look(_blackjack),
     "breakthrough": Look(_squares("wb", {"w": _WHITE, "b": _BLACK}), _WB),
@@ -392,7 +394,7 @@ LOOKS: Final[Mapping[str, Look]] = {
     "go": Look(_CROSSINGS, _WB),
     "havannah": Look(_HAVANNAH, ("O (white)", "@ (black)")),
     "hearts": Look(_hearts, path=_card),
-    "hex": Look(Board(row=r" *((?:[.xo] ?)+)", look=_HEXES), _XO),
+    "hex": Look(TextBoard(row=r" *((?:[.xo] ?)+)", look=_HEXES), _XO),
     "kuhn_poker": Look(_kuhn),
     "leduc_poker": Look(_leduc),
     "liars_dice": Look(_liars_dice, word=_bid),

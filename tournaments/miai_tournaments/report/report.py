@@ -208,8 +208,7 @@ def build_report(
     if standings.payoffs is None:
         names = tuple(standings.players)
         ratings = fit_results(results_of(standings.rankings, players=names), **options)
-        if bootstrap:
-            resampled = _resample(rows, names, bootstrap, bootstrap_seed, options)
+        resampled = _resample(rows, names, bootstrap, bootstrap_seed, options)
     else:
         _refuse_ratings(anchor=anchor, bootstrap=bootstrap, superiority=superiority)
     report = TournamentReport(
@@ -253,7 +252,9 @@ def _count(
 
 def _resample(
     rows: Iterable[GameRow], players: tuple[str, ...], count: int, seed: int, options: FitOptions
-) -> Bootstrap:
+) -> Bootstrap | None:
+    if not count:
+        return None
     blocks = [(row.pair_id, row.players, row.returns) for row in rows if row.status == "done"]
     return bootstrap_ratings(blocks, players=players, replicates=count, seed=seed, **options)
 

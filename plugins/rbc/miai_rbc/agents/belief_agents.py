@@ -26,8 +26,8 @@ from miai.values import Evaluation, ValueUnit
 from miai_rbc.agents.choice import (
     CHECK,
     Choice,
+    GameProgress,
     MoveSettings,
-    Progress,
     Scorer,
     Scores,
     choose_move,
@@ -105,7 +105,7 @@ class BeliefAgent(Agent):
         super().__init__(game)
         load_beliefs()
         self.parameters = parameters
-        self._belief, self.progress = self.BELIEF(game, 0), Progress()
+        self._belief, self.progress = self.BELIEF(game, 0), GameProgress()
         self._pending: list[Observation] = []
         self.draw = np.random.default_rng(0)
 
@@ -115,7 +115,7 @@ class BeliefAgent(Agent):
         self._pending.clear()
         self.draw = np.random.default_rng(seed)
         self._belief = make_belief(self.game, player, self.parameters, seed=seed, kind=self.BELIEF)
-        self.progress = Progress()
+        self.progress = GameProgress()
 
     def observe(self, observation: Observation) -> None:
         """Store an observation; the belief is updated when it is needed."""

@@ -83,7 +83,7 @@ class MoveSettings:
     danger: float = 1.0
 
 
-class Progress:
+class GameProgress:
     """What waiting is worth, so that a player who is ahead goes on.
 
     A board that was possible after an own move before is worth a draw at most; so is a move without
@@ -157,14 +157,14 @@ class Scorer:
     """
 
     def __init__(self, engine: ChessEvaluator) -> None:
-        self.engine, self.progress = engine, Progress()
+        self.engine, self.progress = engine, GameProgress()
         self.lookups = self.hits = 0
         self._cache: dict[bytes, int] = {}
 
-    def new_game(self, progress: Progress | None = None) -> None:
+    def new_game(self, progress: GameProgress | None = None) -> None:
         """Forget everything; begin with the progress of a new game."""
         self._cache.clear()
-        self.lookups, self.hits, self.progress = 0, 0, progress or Progress()
+        self.lookups, self.hits, self.progress = 0, 0, progress or GameProgress()
         self.engine.new_game()
 
     def matrix(
