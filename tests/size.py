@@ -17,6 +17,7 @@ import tokenize
 import typing
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any, Final
 
@@ -139,35 +140,12 @@ def _targets(node: ast.AST, package: str, modules: Mapping[str, Path]) -> Iterat
 
 
 def circles(edges: Mapping[Path, set[Path]]) -> list[list[Path]]:
-    """Return the strongly connected sets of two or more files, the largest first.
-
-    Tarjan, SIAM Journal on Computing 1 (1972): a file whose lowest reachable number is its own is
-    the first visited of its set.
-    """
-    number: dict[Path, int] = {}
-    lowest: dict[Path, int] = {}
-    stack: list[Path] = []
-    sets: list[list[Path]] = []
-
-    def visit(path: Path) -> None:
-        number[path] = lowest[path] = len(number)
-        stack.append(path)
-        for target in sorted(edges[path]):
-            if target not in number:
-                visit(target)
-                lowest[path] = min(lowest[path], lowest[target])
-            elif target in stack:
-                lowest[path] = min(lowest[path], number[target])
-        if lowest[path] == number[path]:
-            start = stack.index(path)
-            members, stack[start:] = sorted(stack[start:]), []
-            if len(members) > 1:
-                sets.append(members)
-
-    for path in sorted(edges):
-        if path not in number:
-            visit(path)
-    return sorted(sets, key=lambda members: (-len(members), members))
+    """Return the files of a circle of imports, if there is one."""
+    try:
+        TopologicalSorter(edges).prepare()
+    except CycleError as error:
+        return [sorted(set(error.args[1]))]
+    return []
 
 
 # -- components -----------------------------------------------------------------------------------

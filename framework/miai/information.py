@@ -17,7 +17,7 @@ from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 from miai.drawn import Drawn
 from miai.errors import BeliefTooLargeError, EmptyBeliefError, HiddenInformationError
 from miai.game import Game, Observation, Player, State
-from miai.plain import Json, to_plain
+from miai.plain import Json, dumps, to_plain
 
 __all__ = [
     "BeliefState",
@@ -30,6 +30,7 @@ __all__ = [
     "SampledBelief",
     "Worlds",
     "joint_actions",
+    "observation_key",
     "world_weights",
 ]
 
@@ -463,6 +464,12 @@ class ObservationMatch:
             and tuple(mine.actions) == tuple(other.actions)
             and self._data == _plain(other.data)
         )
+
+
+def observation_key(observation: Observation) -> Hashable:
+    """Return an observation as a key; equal where only the containers of its data differ."""
+    data = None if observation.data is None else dumps(_plain(observation.data))
+    return observation.actor, observation.action, tuple(observation.actions), data
 
 
 def _plain(data: Json) -> Json:

@@ -40,14 +40,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.getgroup("miai").addoption(
         "--miai-seed",
         metavar="N",
-        type=_seed_option,
+        type=lambda text: text if text == "random" else int(text),
         help="seed of the tests that use miai_seed: a number, or 'random' for a new one each time; "
         "by default every test has one of its own",
     )
-
-
-def _seed_option(text: str) -> int | str:
-    return text if text == "random" else int(text)
 
 
 @pytest.fixture

@@ -183,14 +183,6 @@ def test_failures_at_other_moments(
         assert record.moves == []
 
 
-def test_a_hang_after_the_end_does_not_touch_the_result(
-    shared_seats: MakeSeat, caplog: pytest.LogCaptureFixture
-) -> None:
-    record = play_fatal_game(shared_seats("end"), "hang_in_c")
-    assert record.termination is Termination.TERMINAL
-    assert "after the game was over" in caplog.text
-
-
 def test_a_process_is_kept_between_games(shared_seats: MakeSeat) -> None:
     seat = shared_seats()
     pids = set()

@@ -187,11 +187,12 @@ def test_a_process_that_died_between_games_costs_no_game(make_seat: MakeSeat) ->
     assert [move.action for move in first.moves] == [move.action for move in again.moves]
 
 
+@pytest.mark.parametrize("how", ["raise", "hang_in_c"])
 def test_a_failure_at_the_end_of_a_game_leaves_the_result(
-    make_seat: MakeSeat, caplog: pytest.LogCaptureFixture
+    how: str, make_seat: MakeSeat, caplog: pytest.LogCaptureFixture
 ) -> None:
     """errors: "at the end of a game | none: the result stands, a warning is logged"."""
-    record = play_fatal_game(make_seat("unruly", when="end"), "raise")
+    record = play_fatal_game(make_seat("unruly", when="end"), how)
     assert record.termination is Termination.TERMINAL
     assert "after the game was over" in caplog.text
 

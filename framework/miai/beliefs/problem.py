@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from miai.errors import UnsuitableGameError
-from miai.game import Game, Observation, State
-from miai.plain import dumps, to_plain
+from miai.game import Game, State
+from miai.information import observation_key
 from miai.values import ValueUnit
 
 Public = TypeVar("Public", bound=Hashable)
@@ -273,7 +273,8 @@ class GameProblem:
     def _after(self, state: State, observations: tuple[Hashable, ...]) -> Iterable[Reply]:
         observation = state.observation(self.player)
         if observation is not None:
-            observations = (*observations, _as_key(observation))
+            key = observation_key(observation), tuple(observation.legal_actions)
+            observations = (*observations, key)
         if state.is_terminal():
             yield over(state.returns()[self.player])
         elif state.current_player() == self.player:
@@ -281,9 +282,3 @@ class GameProblem:
         else:
             for action in state.legal_actions():
                 yield from self._after(state.child(action), observations)
-
-
-def _as_key(observation: Observation) -> Hashable:
-    """Return an observation as a hashable key."""
-    data = None if observation.data is None else dumps(to_plain(observation.data, what="data"))
-    return (observation.actor, observation.action, data, tuple(observation.legal_actions))

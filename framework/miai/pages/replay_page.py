@@ -325,7 +325,10 @@ def replay_values(
         positions.add(frame.position, note + frame.decision, back)
     count = len(record.moves) + 1
     players = [name(player.name, 24) for player in record.players]
-    graphs = _graphs_of(record, game, players, analysis)
+    if analysis is None:
+        graphs = graph_sections(record.moves, game, players=players)
+    else:
+        graphs = analysis_sections(record, analysis, players)
     return {
         "title": text(game_id, 80),
         "definitions": Markup(definitions(game)),  # noqa: S704 - by an installed renderer
@@ -344,14 +347,6 @@ def replay_values(
         "asides": [*_legend(game), _files(record, game_id, live)],
         "about": _about(record),
     }
-
-
-def _graphs_of(
-    record: GameRecord, game: Game, players: Sequence[Markup], analysis: Analysis | None
-) -> list[Markup]:
-    if analysis is not None:
-        return analysis_sections(record, analysis, players)
-    return graph_sections(record.moves, game, players=players)
 
 
 class _ShownFrame(NamedTuple):

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from miai.errors import EmptyBeliefError, UnsuitableGameError
 from miai.game import Game, Observation, Player, State, sample_chance
+from miai.information import observation_key
 from miai.search.evaluators import Evaluate, utilities
-from miai.search.worlds import observation_key
 
 CHANCE = -1  # in place of an information set, of a chance node and of a leaf
 _CAPACITY = 1024  # nodes for which a new tree has room
@@ -78,9 +78,7 @@ class GrowingTree:
     """
 
     def __init__(self, numbers: Sequences, evaluate: Evaluate | None = None) -> None:
-        from miai.search.kernels.regrets import (
-            TreeArrays,
-        )  # imports numba, which listings do not need
+        from miai.search.kernels.regrets import TreeArrays  # numba, which listings do not need
 
         self._numbers, self._evaluate = numbers, evaluate
         self._rng = random.Random(0)  # of chance between a leaf and the decision that is evaluated

@@ -23,9 +23,9 @@ from typing import Any, Literal, TypeAlias
 from miai.agent import Decision, Judgement, ThinkingAgent, Thought
 from miai.clock import ClockReading, TimeControl
 from miai.game import Game, Observation, Player, State, sample_chance
-from miai.information import BeliefState, EnumeratedBelief, SampledBelief
+from miai.information import BeliefState, EnumeratedBelief, SampledBelief, observation_key
 from miai.parameters import Parameters, parameter
-from miai.plain import Json, dumps, to_plain
+from miai.plain import Json
 from miai.plugins.kinds import BELIEF
 from miai.plugins.loader import registry
 from miai.search.evaluators import (
@@ -223,13 +223,6 @@ class Simulator:
                 nodes[observer] = node.child(observation_key(observed))
 
 
-def observation_key(observation: Observation) -> Hashable:
-    """Return an observation as a key; equal where only the containers of its data differ."""
-    data = observation.data
-    text = None if data is None else dumps(to_plain(data, what="the data of an observation"))
-    return (observation.actor, observation.action, tuple(observation.actions), text)
-
-
 class WorldsParameters(TreeSearchParameters):
     """Parameters that `ismcts` and `pimc` share."""
 
@@ -276,7 +269,9 @@ class WorldsAgent(ThinkingAgent):
     def new_game(self, seed: int, *, player: int, log: Path | None = None) -> None:
         """Begin a game with an empty belief and seeds of its own."""
         super().new_game(seed, player=player, log=log)
-        self.belief, self._seed = self._new_belief(player), seed
+        values = self.parameters.belief_parameters
+        self.belief = make_belief(self.parameters.belief, self.game, player, values)
+        self._seed = seed
         self._means: dict[int, float] = {}  # of the actions at the view, if it was searched
 
     def observe(self, observation: Observation) -> None:
@@ -323,10 +318,6 @@ class WorldsAgent(ThinkingAgent):
             exploration=self._exploration,
             rng=self._draw,
         )
-
-    def _new_belief(self, player: int) -> BeliefState[State]:
-        values = self.parameters.belief_parameters
-        return make_belief(self.parameters.belief, self.game, player, values)
 
 
 def make_belief(

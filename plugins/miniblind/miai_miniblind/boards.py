@@ -42,10 +42,7 @@ def board_symmetries(rows: int, columns: int) -> tuple[tuple[int, ...], ...]:
 
 def bits(squares: Iterable[int]) -> int:
     """Return a set of squares as an integer with a bit for each."""
-    mask = 0
-    for square in squares:
-        mask |= 1 << square
-    return mask
+    return sum({1 << square for square in squares})
 
 
 def board_text(letters: Sequence[str], columns: int) -> str:

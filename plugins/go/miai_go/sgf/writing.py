@@ -211,7 +211,7 @@ def _record(file: SgfGame, nodes: dict[int, Any] | None = None) -> GameRecord:
         main,
         children=list,
         actions=file.move_of,
-        comment=_comment_of,
+        comment=lambda node: clean_text(text_of(node, "C")),
         marks=_marks_of,
         nodes={} if nodes is None else nodes,
     ):
@@ -240,10 +240,6 @@ def _write_notes(record: GameRecord, nodes: dict[int, Any], read: GameRecord | N
     for position, said in comments:
         if position in nodes:
             nodes[position].add_comment_text(clean_text(said))
-
-
-def _comment_of(node: Any) -> str:
-    return clean_text(text_of(node, "C"))
 
 
 _MARKS: Final[Mapping[str, str]] = {

@@ -42,11 +42,11 @@ class BotProcesses:
     @contextmanager
     def recording(self) -> Iterator[None]:
         """Record the processes started within."""
-        before = _descendants()
+        before = set(psutil.Process().children(recursive=True))
         try:
             yield
         finally:
-            self._processes |= _descendants() - before
+            self._processes |= set(psutil.Process().children(recursive=True)) - before
 
     def cpu_seconds(self) -> float:
         """Return the CPU seconds of those still running."""
@@ -63,10 +63,6 @@ class BotProcesses:
             with suppress(psutil.Error):  # psutil spares another process with the same pid
                 process.kill()
         self._processes.clear()
-
-
-def _descendants() -> set[psutil.Process]:
-    return set(psutil.Process().children(recursive=True))
 
 
 class GlobalRandomness:
