@@ -117,14 +117,9 @@ def assert_interrupted(status: int | None, output: str) -> None:
     assert output == "miai: interrupted\n"
 
 
-def test_ctrl_c_while_the_command_line_is_imported(tmp_path: Path) -> None:
-    (tmp_path / "typer.py").write_text(INTERRUPT)
-    done = miai("list", PYTHONPATH=str(tmp_path))
-    assert_interrupted(done.returncode, done.stderr)
-
-
-def test_ctrl_c_while_plugins_are_imported(tmp_path: Path) -> None:
-    install(tmp_path, "slow", "slow_plugin", slow_plugin=INTERRUPT)
+@pytest.mark.parametrize("module", ["typer", "slow_plugin"])
+def test_ctrl_c_while_the_command_line_or_a_plugin_is_imported(module: str, tmp_path: Path) -> None:
+    install(tmp_path, "slow", "slow_plugin", **{module: INTERRUPT})
     done = miai("list", PYTHONPATH=str(tmp_path))
     assert_interrupted(done.returncode, done.stderr)
 

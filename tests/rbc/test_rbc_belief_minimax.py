@@ -67,8 +67,7 @@ def beliefs(seed: int, least: int, max_boards: int) -> Iterator[BoardSet]:
 @cache
 def some_roots() -> tuple[RbcRoot, ...]:
     """A dozen beliefs, some before a sense and some before a move."""
-    found = islice(beliefs(8, 5, 60), 12)
-    return tuple(RbcRoot(boards, senses=number % 3 > 0) for number, boards in enumerate(found))
+    return tuple(roots(8, 60, 12, least=5))
 
 
 # -- by the definition ----------------------------------------------------------------------------
@@ -337,9 +336,9 @@ def test_unsearchable_games_are_refused() -> None:
 BOUNDS: tuple[CompiledBounds, ...] = ("none", "table", "cores")
 
 
-def roots(seed: int, max_boards: int, count: int) -> list[RbcRoot]:
+def roots(seed: int, max_boards: int, count: int, *, least: int = 1) -> list[RbcRoot]:
     """Return beliefs, every third before a move instead of a sense."""
-    found = islice(beliefs(seed, 1, max_boards), count)
+    found = islice(beliefs(seed, least, max_boards), count)
     return [RbcRoot(boards, senses=number % 3 > 0) for number, boards in enumerate(found)]
 
 

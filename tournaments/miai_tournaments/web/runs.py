@@ -327,9 +327,12 @@ def _is_run(folder: Path) -> bool:
 
 def run_summary(folder: Path) -> tuple[str, str, str, str]:
     """Return a run's folder, name, kind and state."""
+    from miai_tournaments.compare.results import ComparisonStore
+
     try:
         if (folder / COMPARISON.file_name).exists():
-            return folder.name, _comparison_name(folder), "comparison", ""
+            with ComparisonStore.open(folder, alone=False) as comparison:
+                return folder.name, comparison.info().name, "comparison", ""
         with Store.read(folder) as store:
             expect_games(store)
             info, counts, gaps = store.info(), store.counts(), store.gaps()
@@ -457,13 +460,6 @@ def _report(store: Store, reading: RunReading) -> str:
     replays: list[GameRow] = chosen(reading.rows, _MOST_REPLAYS)
     document = report_document(report, replays=replays)
     return "".join(map(section_markup, document.sections))
-
-
-def _comparison_name(folder: Path) -> str:
-    from miai_tournaments.compare.results import ComparisonStore
-
-    with ComparisonStore.open(folder, alone=False) as store:
-        return store.info().name
 
 
 def _comparison_page(folder: Path) -> Response:

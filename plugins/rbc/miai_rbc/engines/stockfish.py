@@ -192,7 +192,8 @@ class StockfishEngine:
             return settled.score, moves
         scored = self._search(number, task, board, top)
         if scored is None:
-            move = max(board.legal_moves, key=lambda m: (_gain(board, m), m.uci()))
+            taken = {move: board.piece_type_at(move.to_square) for move in board.legal_moves}
+            move = max(taken, key=lambda m: (_VALUES.get(taken[m] or 0, 0), m.uci()))
             scored = [(move.uci(), material(board))]
         return scored[0][1], scored
 
@@ -272,10 +273,6 @@ def material(board: chess.Board) -> int:
         value * (len(board.pieces(kind, board.turn)) - len(board.pieces(kind, not board.turn)))
         for kind, value in _VALUES.items()
     )
-
-
-def _gain(board: chess.Board, move: chess.Move) -> int:
-    return _VALUES.get(board.piece_type_at(move.to_square) or 0, 0)
 
 
 def _scored(lines: Sequence[UciLine], legal: Collection[str], who: str) -> ScoredMoves:

@@ -153,7 +153,10 @@ class ReconchessAgent(Agent):
         elif "requested" in data:
             self._tell_move(data)
         elif "result" not in data and observation.legal_actions:
-            self._tell_opponent(data)
+            square = square_of_name(data["captured"])
+            self._own.lose(square)
+            taken = square is not None
+            self._call(lambda: self._player.handle_opponent_move_result(taken, square))
 
     def act(self, clock: ClockReading) -> Decision:
         """Return the bot's choice.
@@ -216,11 +219,6 @@ class ReconchessAgent(Agent):
         self._call(
             lambda: self._player.handle_move_result(requested, taken, square is not None, square)
         )
-
-    def _tell_opponent(self, data: Mapping[str, Any]) -> None:
-        square = square_of_name(data["captured"])
-        self._own.lose(square)
-        self._call(lambda: self._player.handle_opponent_move_result(square is not None, square))
 
     def _as_written(
         self, requested: chess.Move | None, taken: chess.Move | None
