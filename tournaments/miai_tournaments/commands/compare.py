@@ -79,16 +79,13 @@ def _show(
     """Print the tables, or the JSON, and write the files."""
     import json
 
-    from rich.console import Console
-
     from miai_tournaments.compare.output import blocks, to_json, write_files
-    from miai_tournaments.report.printing import renderable
+    from miai_tournaments.report.printing import print_at_width, renderable
 
     write_files(folder, comparison, info, rows, searches)
     if as_json:
         print(json.dumps(to_json(comparison, info, rows)))
         return
-    console = Console(highlight=False)
-    console.print(renderable(blocks(comparison, rows), console.width))
+    print_at_width(partial(renderable, blocks(comparison, rows)))
     names = "comparison.txt, comparison.json, rows.csv, searches.csv"
     print(f"Written to {folder}: {names}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -68,12 +69,9 @@ def rate(
     if as_csv:
         print(rated.to_csv(), end="")
         return
-    from rich.console import Console
+    from miai_tournaments.report.printing import print_at_width, renderable
 
-    from miai_tournaments.report.printing import renderable
-
-    console = Console(highlight=False)
-    console.print(renderable([rated.to_table()], console.width))
+    print_at_width(partial(renderable, [rated.to_table()]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

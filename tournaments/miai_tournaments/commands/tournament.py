@@ -15,7 +15,6 @@ from miai.cli.options import AsJson, ConfigPath, Options, add_command
 
 if TYPE_CHECKING:
     from miai_tournaments.config.schema import RunOverrides
-    from miai_tournaments.report.report import TournamentReport
     from miai_tournaments.running.tournament_run import RunEnding, RunOptions
     from miai_tournaments.store.store import Store
 
@@ -165,6 +164,7 @@ def report(
     import json
 
     from miai_tournaments.commands import report as report_command
+    from miai_tournaments.report.printing import print_at_width
     from miai_tournaments.store.store import Store
 
     request = report_command.parse_request(
@@ -184,7 +184,7 @@ def report(
         elif as_json:
             print(json.dumps(made.to_json(), indent=2))
         else:
-            _print_report(made)
+            print_at_width(made.render)
 
 
 @app.command()
@@ -336,21 +336,15 @@ def _show_report(store: Store) -> None:
     """Print the report and write it beside the store."""
     import json
 
+    from miai_tournaments.report.printing import print_at_width
     from miai_tournaments.report.report import build_report
     from miai_tournaments.store.export import write_whole
 
     made = build_report(store)
-    _print_report(made)
+    print_at_width(made.render)
     text = store.folder / "report.txt"
     write_whole(text, made.to_text())
     write_whole(text.with_suffix(".json"), json.dumps(made.to_json(), indent=2) + "\n")
     print(f"Report: {text}")
     again = f"miai tournament report {shlex.quote(str(store.folder))}"
     print(f"Again: {again}; as a page with charts, in the browser: {again} --open")
-
-
-def _print_report(report: TournamentReport) -> None:
-    from rich.console import Console
-
-    console = Console(highlight=False)
-    console.print(report.render(console.width))

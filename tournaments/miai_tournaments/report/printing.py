@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
@@ -37,6 +37,14 @@ def blocks_of(document: Document, medium: Medium) -> list[Block]:
         sections = [*sections[1:], sections[0][::-1]]
     heading = Paragraph(document.lines, document.title)
     return [heading, *(block for blocks in sections for block in blocks)]
+
+
+def print_at_width(render: Callable[[int], RenderableType]) -> None:
+    """Print to the terminal what is rendered at its width."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    console.print(render(console.width))
 
 
 def renderable(
