@@ -9,6 +9,7 @@ cp932.
 from __future__ import annotations
 
 import codecs
+import contextlib
 import math
 import re
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ _LABEL: Final = re.compile(rb"(?<![A-Za-z])CA[ \t\r\n]{0,9}\[([^\[\]]{0,40})\]")
 _GAME: Final = re.compile(
     rb"\([ \t\r\n]{0,99};[ \t\r\n]{0,99}(?=(?:GM|FF|SZ|CA|AP|PB|PW|EV|DT|KM|RU)[ \t\r\n]{0,9}\[)"
 )
-_NOT_ASCII: Final = re.compile(rb"[\x80-\xff]")
+_NOT_ASCII: Final = re.compile(rb"[\x80-\xff][\x40-\xff]?")
 _UNKNOWN: Final = "\N{REPLACEMENT CHARACTER}"
 _NO_CHARSETS: Final = frozenset({"replacement", "x-user-defined", "utf-16-le", "utf-16-be"})
 _PAGE: Final = re.compile(r"(?:windows|ms|cp|ibm)[-_]?([0-9]{3,5})")
@@ -36,25 +37,41 @@ class _Script:
     """The characters of a charset that text is mostly made of.
 
     Attributes:
-      common: what matches a run of them.
+      common: what matches one of them.
       count: how many there are.
+      names: those that half of the characters of names and titles are.
       files: how many files without a label are in it, beside those of the others.
     """
 
     common: re.Pattern[bytes]
     count: int
+    names: str
     files: float = 1.0
 
 
+_KANJI: Final = "山田井上川本村木中小林高藤野大原石橋武加佐吉秀正郎太一第期戦段手の"
 _SCRIPTS: Final = {
     # Kana, then kanji of level 1; syllables of KS X 1001; hanzi of level 1, twice.
-    "cp932": _Script(re.compile(rb"(?:[\x82\x83][\x40-\xf1]|[\x88-\x97][\x40-\xfc])+"), 3130),
-    "cp949": _Script(re.compile(rb"(?:[\xb0-\xc8][\xa1-\xfe])+"), 2350),
-    "gb18030": _Script(re.compile(rb"(?:[\xb0-\xd7][\xa1-\xfe])+"), 3755, files=4.0),
-    "euc_jp": _Script(
-        re.compile(rb"(?:[\xa4\xa5][\xa1-\xf6]|[\xb0-\xcf][\xa1-\xfe])+"), 3134, files=0.25
+    "cp932": _Script(re.compile(rb"[\x82\x83][\x40-\xf1]|[\x88-\x97][\x40-\xfc]"), 3130, _KANJI),
+    "cp949": _Script(
+        re.compile(rb"[\xb0-\xc8][\xa1-\xfe]"),
+        2350,
+        "김이박최정강조윤장임한오서신권황안송유전홍고문백영창호현수준석훈원동지민진성",
     ),
-    "big5hkscs": _Script(re.compile(rb"(?:[\xa4-\xc6][\x40-\x7e\xa1-\xfe])+"), 5401),
+    "gb18030": _Script(
+        re.compile(rb"[\xb0-\xd7][\xa1-\xfe]"),
+        3755,
+        "王李张刘陈杨黄赵周吴徐孙马朱胡林罗谢唐许曹江常古俞聂石小明文华云国第届杯赛段胜",
+        files=16.0,
+    ),
+    "euc_jp": _Script(
+        re.compile(rb"[\xa4\xa5][\xa1-\xf6]|[\xb0-\xcf][\xa1-\xfe]"), 3134, _KANJI, files=0.25
+    ),
+    "big5hkscs": _Script(
+        re.compile(rb"[\xa4-\xc6][\x40-\x7e\xa1-\xfe]"),
+        5401,
+        "王李張劉陳楊黃趙周吳徐孫馬朱胡林羅謝許曹蕭蘇余江小明文國元銘立誠俊勳第屆盃賽段勝",
+    ),
 }
 _END: Final = r"[ \t\r\n]{0,9}(?:;?[A-Z]{1,2}\[|\(;|\)[ \t\r\n]{0,9}(?:[()]|\Z))"
 _CUT: Final = re.compile(rf"[^\0-\x7f](?={_END})")  # a character where a value seems to end
@@ -165,16 +182,18 @@ def charset_named(label: str) -> str | None:
         except (LookupError, ValueError):
             return None
         found = webencodings.lookup(name.replace("_", "-"))
-        if found is None:  # code pages are text; what else Python knows may be zlib
-            return name if number and _is_ascii(name) else None
+        if found is None:
+            return name if _is_ascii(name) else None
     name = found.codec_info.name
     return None if name in _NO_CHARSETS else "gb18030" if name == "gbk" else name
 
 
 def _is_ascii(name: str) -> bool:
-    """Return whether brackets and letters are bytes of ASCII, which EBCDIC has elsewhere."""
+    """Return whether brackets and letters are bytes of ASCII, which EBCDIC and zlib have not."""
     letters = bytes(range(32, 127))
-    return letters.decode(name, "replace") == letters.decode("ascii")
+    with contextlib.suppress(LookupError, ValueError):
+        return letters.decode(name, "replace") == letters.decode("ascii")
+    return False
 
 
 def likeliest_charset(data: bytes) -> str:
@@ -189,9 +208,11 @@ def likeliest_charset(data: bytes) -> str:
             data.decode(charset)
         except UnicodeDecodeError:
             continue
-        common = sum(len(run) for run in script.common.findall(data)) / 2
-        beyond = len(_NOT_ASCII.findall(script.common.sub(b"", data))) / 2
-        score = math.log(script.files) - common * math.log(script.count) + beyond * _RARE
-        if common > beyond and score > best:
+        common = script.common.findall(data)
+        names = sum(character.decode(charset, "replace") in script.names for character in common)
+        beyond = len(_NOT_ASCII.findall(script.common.sub(b" ", data)))
+        score = math.log(script.files) - names * math.log(2 * len(script.names))
+        score += beyond * _RARE - (len(common) - names) * math.log(2 * script.count)
+        if len(common) > beyond and score > best:
             best, likeliest = score, charset
     return likeliest

@@ -613,7 +613,7 @@ class SgfGame:
             return None
         komi, unit = float(f"{found[1] or 0}.{found[2] or 0}"), found[3]
         komi += 0.5 * any(half in unit for half in "半반")
-        if abs(komi) >= 100 and not found[2]:  # Fox
+        if abs(komi) >= 100 and not (found[2] or "").strip("0"):  # Fox
             komi /= 100
         if (komi % 0.5 == 0.25 and abs(komi) < 5) or unit.lower().startswith(("zi", "子")):
             komi *= 2

@@ -40,7 +40,7 @@ _COLOURS: Final = {
     **dict.fromkeys(("b", "black", "黑", "黒", "흑"), BLACK),
     **dict.fromkeys(("w", "white", "白", "백"), WHITE),
 }
-_DRAWS: Final = frozenset({"0", "draw", "jigo", "tie", "持碁", "和棋", "무승부", "빅"})
+_DRAWS: Final = frozenset({"0", "0.0", "draw", "jigo", "tie", "持碁", "和棋", "무승부", "빅"})
 _PLUS: Final = re.compile(
     r"(?P<winner>b|w|black|white|[黑黒흑白백])(?:\s*\+(?P<how>.*)|\s+(?:wins?|won)(?:\s+(?:by\s+)?(?P<by>.*))?)?",
     re.DOTALL,

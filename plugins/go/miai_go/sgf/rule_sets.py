@@ -33,22 +33,22 @@ class RuleSet:
 
 
 RULE_SETS: Final = (
-    RuleSet("Tromp-Taylor", ("trompt", "cgos"), "tromp-taylor"),
+    RuleSet("Tromp-Taylor", ("trompt", "tt", "cgos"), "tromp-taylor"),
     RuleSet(
         "Old Chinese",
         ("oldchinese", "ancientchinese", "stonescoring", "中国古"),
         "chinese",
         lacks="the tax on groups",
     ),
-    RuleSet("Chinese", ("chinese", "cn", "中国", "中國", "area"), "chinese"),
-    RuleSet("Japanese", ("japanese", "jp", "日本", "territory"), "japanese"),
+    RuleSet("Chinese", ("chin", "cn", "中国", "中國", "area"), "chinese"),
+    RuleSet("Japanese", ("jap", "jp", "日本", "territory"), "japanese"),
     RuleSet("Korean", ("korea", "kr", "한국", "韓国", "韩国"), "japanese"),
     # The British and the French rules are those of the AGA in all that a game here knows.
-    RuleSet("AGA", ("aga", "bga", "british", "french", "ffg"), "aga"),
+    RuleSet("AGA", ("aga", "america", "bga", "british", "french", "ffg"), "aga"),
     # http://www.go.org.nz/rules-of-go: suicide is legal, situations may not recur.
     RuleSet("NZ", ("nz", "newzealand"), "tromp-taylor", {"ko": "situational"}),
     RuleSet(
-        "GOE", ("goe", "ing", "应氏", "應氏"), "chinese", {"suicide": True}, "the ko rule of Ing"
+        "GOE", ("goe", "ing", "sst", "应氏", "應氏"), "chinese", {"suicide": True}, "Ing's ko rule"
     ),
 )
 

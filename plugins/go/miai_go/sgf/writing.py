@@ -257,7 +257,7 @@ def _marks_of(node: Any) -> Iterator[tuple[str, str]]:
     """Yield the marked points of a node with their signs; malformed properties are left out."""
     size = node.get_size()
     for name in ("LB", *_MARKS):
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, TypeError):  # sgfmill's of a label without its text
             for entry in sorted(node.get(name)) if node.has_property(name) else ():
                 (row, column), label = entry if name == "LB" else (entry, "")
                 sign = _MARKS.get(name) or f"={one_line(clean_text(label))[:_LONGEST_LABEL]}"
