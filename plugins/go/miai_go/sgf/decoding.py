@@ -13,8 +13,7 @@ import contextlib
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import webencodings
 
@@ -24,7 +23,6 @@ _LABEL: Final = re.compile(rb"(?<![A-Za-z])CA[ \t\r\n]{0,9}\[([^\[\]]{0,40})\]")
 _GAME: Final = re.compile(
     rb"\([ \t\r\n]{0,99};[ \t\r\n]{0,99}(?=(?:GM|FF|SZ|CA|AP|PB|PW|EV|DT|KM|RU)[ \t\r\n]{0,9}\[)"
 )
-_NOT_ASCII: Final = re.compile(rb"[\x80-\xff][\x40-\xff]?")
 _UNKNOWN: Final = "\N{REPLACEMENT CHARACTER}"
 _NO_CHARSETS: Final = frozenset({"replacement", "x-user-defined", "utf-16-le", "utf-16-be"})
 _PAGE: Final = re.compile(r"(?:windows|ms|cp|ibm)[-_]?([0-9]{3,5})")
@@ -32,49 +30,45 @@ _MOSTLY: Final = 0.34
 """Share of characters beyond ASCII that may be wrong before the label is taken to be wrong."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Script:
+class _Script(NamedTuple):
     """The characters of a charset that text is mostly made of.
 
     Attributes:
-      common: what matches one of them.
-      count: how many there are.
+      common: a pattern for one of some thousands that are common.
       names: those that half of the characters of names and titles are.
       files: how many files without a label are in it, beside those of the others.
     """
 
-    common: re.Pattern[bytes]
-    count: int
+    common: bytes
     names: str
     files: float = 1.0
 
 
 _KANJI: Final = "山田井上川本村木中小林高藤野大原石橋武加佐吉秀正郎太一第期戦段手の"
 _SCRIPTS: Final = {
+    "cp1252": _Script(
+        rb"[\x80-\xff]", "ÀÁÂÄÅÆÇÈÉÊËÍÎÓÔÖØÚÜßàáâãäåæçèéêëìíîïñòóôõöøùúûüýÿŠšŽž\u2019"
+    ),
     # Kana, then kanji of level 1; syllables of KS X 1001; hanzi of level 1, twice.
-    "cp932": _Script(re.compile(rb"[\x82\x83][\x40-\xf1]|[\x88-\x97][\x40-\xfc]"), 3130, _KANJI),
+    "cp932": _Script(rb"[\x82\x83][\x40-\xf1]|[\x88-\x97][\x40-\xfc]", _KANJI),
     "cp949": _Script(
-        re.compile(rb"[\xb0-\xc8][\xa1-\xfe]"),
-        2350,
+        rb"[\xb0-\xc8][\xa1-\xfe]",
         "김이박최정강조윤장임한오서신권황안송유전홍고문백영창호현수준석훈원동지민진성",
     ),
     "gb18030": _Script(
-        re.compile(rb"[\xb0-\xd7][\xa1-\xfe]"),
-        3755,
+        rb"[\xb0-\xd7][\xa1-\xfe]",
         "王李张刘陈杨黄赵周吴徐孙马朱胡林罗谢唐许曹江常古俞聂石小明文华云国第届杯赛段胜",
         files=16.0,
     ),
-    "euc_jp": _Script(
-        re.compile(rb"[\xa4\xa5][\xa1-\xf6]|[\xb0-\xcf][\xa1-\xfe]"), 3134, _KANJI, files=0.25
-    ),
+    "euc_jp": _Script(rb"[\xa4\xa5][\xa1-\xf6]|[\xb0-\xcf][\xa1-\xfe]", _KANJI, files=0.25),
     "big5hkscs": _Script(
-        re.compile(rb"[\xa4-\xc6][\x40-\x7e\xa1-\xfe]"),
-        5401,
+        rb"[\xa4-\xc6][\x40-\x7e\xa1-\xfe]",
         "王李張劉陳楊黃趙周吳徐孫馬朱胡林羅謝許曹蕭蘇余江小明文國元銘立誠俊勳第屆盃賽段勝",
     ),
 }
 _END: Final = r"[ \t\r\n]{0,9}(?:;?[A-Z]{1,2}\[|\(;|\)[ \t\r\n]{0,9}(?:[()]|\Z))"
 _CUT: Final = re.compile(rf"[^\0-\x7f](?={_END})")  # a character where a value seems to end
+_COMMON: Final = math.log(2 * 3500)
 _RARE: Final = math.log(1 / 65536) - math.log(20)
 """Two bytes that are not a common character, less likely than chance: a logarithm, too."""
 
@@ -197,22 +191,22 @@ def _is_ascii(name: str) -> bool:
 
 
 def likeliest_charset(data: bytes) -> str:
-    """Return the charset of text that names none and is not UTF-8.
+    """Return the charset of text that names none and is not UTF-8, by its first 100,000 bytes.
 
-    Each charset of East Asia is a script: two bytes are one of its common characters, all alike, or
-    are rare. Where none of them explains most of the bytes, it is the alphabet of Western Europe.
+    Each charset is a script: what stands for a character is a letter that it mostly has, another
+    that is common, or a rare one.
     """
-    best, likeliest = -math.inf, "cp1252"
+    best, likeliest, sample = -math.inf, "cp1252", data[:100_000]
     for charset, script in _SCRIPTS.items():
         try:
             data.decode(charset)
         except UnicodeDecodeError:
             continue
-        common = script.common.findall(data)
-        names = sum(character.decode(charset, "replace") in script.names for character in common)
-        beyond = len(_NOT_ASCII.findall(script.common.sub(b" ", data)))
+        found = re.findall(rb"(%s)|[\x80-\xff][\x40-\xff]?" % script.common, sample)
+        rare, text = found.count(b""), sample.decode(charset, "replace")
+        names = sum(map(text.count, script.names))
         score = math.log(script.files) - names * math.log(2 * len(script.names))
-        score += beyond * _RARE - (len(common) - names) * math.log(2 * script.count)
-        if len(common) > beyond and score > best:
+        score += rare * _RARE - (len(found) - rare - names) * _COMMON
+        if score > best:
             best, likeliest = score, charset
     return likeliest
