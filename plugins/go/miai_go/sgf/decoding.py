@@ -9,11 +9,10 @@ cp932.
 from __future__ import annotations
 
 import codecs
-import contextlib
 import math
 import re
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 import webencodings
 
@@ -26,44 +25,32 @@ _GAME: Final = re.compile(
 _UNKNOWN: Final = "\N{REPLACEMENT CHARACTER}"
 _NO_CHARSETS: Final = frozenset({"replacement", "x-user-defined", "utf-16-le", "utf-16-be"})
 _PAGE: Final = re.compile(r"(?:windows|ms|cp|ibm)[-_]?([0-9]{3,5})")
+_LETTERS: Final = bytes(range(32, 127))
 _MOSTLY: Final = 0.34
 """Share of characters beyond ASCII that may be wrong before the label is taken to be wrong."""
 
-
-class _Script(NamedTuple):
-    """The characters of a charset that text is mostly made of.
-
-    Attributes:
-      common: a pattern for one of some thousands that are common.
-      names: those that half of the characters of names and titles are.
-      files: how many files without a label are in it, beside those of the others.
-    """
-
-    common: bytes
-    names: str
-    files: float = 1.0
-
-
 _KANJI: Final = "山田井上川本村木中小林高藤野大原石橋武加佐吉秀正郎太一第期戦段手の"
-_SCRIPTS: Final = {
-    "cp1252": _Script(
-        rb"[\x80-\xff]", "ÀÁÂÄÅÆÇÈÉÊËÍÎÓÔÖØÚÜßàáâãäåæçèéêëìíîïñòóôõöøùúûüýÿŠšŽž\u2019"
-    ),
+# For each charset a pattern for one of its common characters, some thousands; the characters that
+# half of a name or title is of; and how many files without a label are in it, beside the others.
+_SCRIPTS: Final[dict[str, tuple[bytes, str, float]]] = {
+    "cp1252": (rb"[\x80-\xff]", "ÀÁÂÄÅÆÇÈÉÊËÍÎÓÔÖØÚÜßàáâãäåæçèéêëìíîïñòóôõöøùúûüýÿ\u2019", 1.0),
     # Kana, then kanji of level 1; syllables of KS X 1001; hanzi of level 1, twice.
-    "cp932": _Script(rb"[\x82\x83][\x40-\xf1]|[\x88-\x97][\x40-\xfc]", _KANJI),
-    "cp949": _Script(
+    "cp932": (rb"[\x82\x83][\x40-\xf1]|[\x88-\x97][\x40-\xfc]", _KANJI, 1.0),
+    "cp949": (
         rb"[\xb0-\xc8][\xa1-\xfe]",
         "김이박최정강조윤장임한오서신권황안송유전홍고문백영창호현수준석훈원동지민진성",
+        1.0,
     ),
-    "gb18030": _Script(
+    "gb18030": (
         rb"[\xb0-\xd7][\xa1-\xfe]",
         "王李张刘陈杨黄赵周吴徐孙马朱胡林罗谢唐许曹江常古俞聂石小明文华云国第届杯赛段胜",
-        files=16.0,
+        16.0,
     ),
-    "euc_jp": _Script(rb"[\xa4\xa5][\xa1-\xf6]|[\xb0-\xcf][\xa1-\xfe]", _KANJI, files=0.25),
-    "big5hkscs": _Script(
+    "euc_jp": (rb"[\xa4\xa5][\xa1-\xf6]|[\xb0-\xcf][\xa1-\xfe]", _KANJI, 0.25),
+    "big5hkscs": (
         rb"[\xa4-\xc6][\x40-\x7e\xa1-\xfe]",
         "王李張劉陳楊黃趙周吳徐孫馬朱胡林羅謝許曹蕭蘇余江小明文國元銘立誠俊勳第屆盃賽段勝",
+        1.0,
     ),
 }
 _END: Final = r"[ \t\r\n]{0,9}(?:;?[A-Z]{1,2}\[|\(;|\)[ \t\r\n]{0,9}(?:[()]|\Z))"
@@ -173,21 +160,14 @@ def charset_named(label: str) -> str | None:
         number = _PAGE.fullmatch(label)
         try:
             name = codecs.lookup(f"cp{number[1]}" if number else label).name
+            is_ascii = _LETTERS.decode(name, "replace") == _LETTERS.decode("ascii")
         except (LookupError, ValueError):
             return None
         found = webencodings.lookup(name.replace("_", "-"))
         if found is None:
-            return name if _is_ascii(name) else None
+            return name if is_ascii else None  # EBCDIC has brackets elsewhere
     name = found.codec_info.name
     return None if name in _NO_CHARSETS else "gb18030" if name == "gbk" else name
-
-
-def _is_ascii(name: str) -> bool:
-    """Return whether brackets and letters are bytes of ASCII, which EBCDIC and zlib have not."""
-    letters = bytes(range(32, 127))
-    with contextlib.suppress(LookupError, ValueError):
-        return letters.decode(name, "replace") == letters.decode("ascii")
-    return False
 
 
 def likeliest_charset(data: bytes) -> str:
@@ -197,15 +177,15 @@ def likeliest_charset(data: bytes) -> str:
     that is common, or a rare one.
     """
     best, likeliest, sample = -math.inf, "cp1252", data[:100_000]
-    for charset, script in _SCRIPTS.items():
+    for charset, (common, letters, files) in _SCRIPTS.items():
         try:
             data.decode(charset)
         except UnicodeDecodeError:
             continue
-        found = re.findall(rb"(%s)|[\x80-\xff][\x40-\xff]?" % script.common, sample)
+        found = re.findall(rb"(%s)|[\x80-\xff][\x40-\xff]?" % common, sample)
         rare, text = found.count(b""), sample.decode(charset, "replace")
-        names = sum(map(text.count, script.names))
-        score = math.log(script.files) - names * math.log(2 * len(script.names))
+        names = sum(map(text.count, letters))
+        score = math.log(files) - names * math.log(2 * len(letters))
         score += rare * _RARE - (len(found) - rare - names) * _COMMON
         if score > best:
             best, likeliest = score, charset
