@@ -438,7 +438,7 @@ UCI_ANSWERS = [
 def seeds_sgf() -> Sequence[bytes]:
     """Return records with set-up, variations, comments, escapes and a charset."""
     return [
-        b"(;GM[1]FF[4]SZ[9]KM[7]RU[Chinese]PB[a]PW[b]RE[B+3.5];B[ee];W[cc]C[\\] b](;B[])(;B[gg]))",
+        b"(;GM[1]FF[4]SZ[9]RU[Chinese]PB[a]RE[B+3.5];B[ee]LB[cc:1];W[cc]C[\\] b](;B[])(;TR[]))",
         b"(;SZ[5]AB[aa:bb][cc]AW[dd]PL[W]HA[2]CA[UTF-8];W[ee];B[tt])",
         b"(;FF[3]GM[1]SZ[19]BL[30]OB[3];B[pd]BL[29.5];AE[pd]AW[aa])(;SZ[9];B[aa])",
         *(path.read_bytes()[:MOST_BYTES] for path in sorted(ROOT.glob("tests/**/*.sgf"))[:10]),
@@ -599,7 +599,7 @@ TARGETS: dict[str, Target] = {
         seeds_sgf,
         ";|(|)|[|]|\\|SZ[|B[|W[|AB[|AW[|AE[|PL[|KM[|HA[|RU[|RE[|CA[|GM[1]|FF[4]|aa|tt|:|UTF-8",
     ),
-    "problems": Target(check_problems, seeds_sgf, "(;|)|[|]|SZ[|B[|W[|AB[|AW[|SQ[|TR[|CR[|MA[|C["),
+    "problems": Target(check_problems, seeds_sgf, "(;|)|[|]|SZ[|B[|W[|AB[|AW[|SQ[|TR[|CR[|MA[|LB["),
     "gtp-controller": Target(
         check_gtp_controller,
         seeds_gtp,

@@ -116,7 +116,7 @@ _TAG = re.compile(r'\[\s*[A-Za-z0-9][A-Za-z0-9_+#=:-]*\s+"[^\n]*"\s*\]\s*')
 _NUMBER = re.compile(r"^\d+\.+|^\d+$")
 _WORD = re.compile(
     r"(?:[NBKRQ]?[a-h]?[1-8]?[-x]?[a-h][1-8](?:=?[NBRQnbrq])?|O-O(?:-O)?|0-0(?:-0)?|--|Z0)"
-    r"[+#]*[?!]*|\$\d{1,3}|\*|1-0|0-1|1/2-1/2|e\.p\.|[^\w{}()\[\]]*"
+    r"[+#]*[?!]*|\$\d{1,3}|\*|1-0|0-1|1/2(?:-1/2)?|e\.p\.|[^\w{}()\[\]]*"
 )
 _SHOWN = 40
 
@@ -251,11 +251,11 @@ def games_of(
 
     Args:
       records: keep comments and glyphs, read at most half of `miai.record.MOST_MOVES`, of which a
-        move in a variation is a third, and leave out what follows an illegal move in a variation,
+        move in a variation is a third, and leave out what follows an illegal move in its line,
         which joins the game's `errors`.
 
     Raises:
-      ConfigError: not PGN, or an illegal move; names source, game and ply.
+      ConfigError: not PGN, or without `records` an illegal move; names source, game and ply.
     """
     check_words(text, source=source)
     file = io.StringIO(_without_comments(text, source, keep=records))
@@ -310,15 +310,16 @@ class _Builder(chess.pgn.GameBuilder[chess.pgn.Game]):
         self._skips = False
 
     def begin_parse_san(self, board: chess.Board, san: str) -> Any:
-        """Leave out moves after the last ply, and in a record's variation after an illegal one."""
+        """Leave out moves after the last ply, and in a record what follows an illegal one."""
         self._ply = len(board.move_stack) + 1
         if self._plies is not None and self._ply > self._plies:
             self._cut[-1] = True
-        if self._records and len(self._cut) > 1 and not self._cut[-1]:
+        if self._records and not self._cut[-1]:
             try:
                 board.parse_san(san)
             except ValueError as error:
-                self.game.errors.append(ValueError(f"ply {self._ply}, in a variation: {error}"))
+                place = ", in a variation" * (len(self._cut) > 1)
+                self.game.errors.append(ValueError(f"ply {self._ply}{place}: {error}"))
                 self._cut[-1] = True
                 self._take_room()
         return chess.pgn.SKIP if self._cut[-1] else None
@@ -469,7 +470,7 @@ class PgnRecords:
         """Return the games of a file, with the variations and comments of their main lines.
 
         Raises:
-          RecordError: not PGN, no game, or an illegal move; names file, game and ply.
+          RecordError: not PGN, or no game of chess; names file and game.
         """
         try:
             text = decoded(data, source=source)
