@@ -131,7 +131,10 @@ def test_comments_stay_with_their_moves_where_stones_are_set_up_later() -> None:
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [("[Event", " [Event"), ("\n\n1.", "\n\n\n1."), ("\n", "\r\n"), ("[Event", "\ufeff[Event")],
+    [
+        *(("[Event", " [Event"), ("\n\n1.", "\n\n\n1."), ("\n", "\r\n")),
+        *(("[Event", "\ufeff[Event"), ("e5 1/2-1/2", "e5 1/2")),
+    ],
 )
 def test_pgn_is_read_as_the_world_writes_it(old: str, new: str) -> None:
     text = '[Event "x"]\n[White "a"]\n[Black "b"]\n[Result "1/2-1/2"]\n\n1. e4 e5 1/2-1/2\n'
