@@ -179,7 +179,7 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "no SGF data"),
     "prose": (b"hello world", "no SGF data"),
     "html": (b"<html><body>404</body></html>", "no SGF data"),
-    "null byte": (b"(;SZ[9]C[a\0b])", "line 1: contains a null byte"),
+    "utf-16": ("(;SZ[9]C[ab])".encode("utf-16-le"), "a quarter are null bytes"),
     "deep": (b"(;B[aa]" * 5000 + b")" * 5000, "variations inside each other"),
     "deeper": (b"(;" + b"(" * 50_000, "variations inside each other"),
     "many nodes": (b"(" + b";" * 200_001 + b")", "more than 200000 nodes"),
@@ -242,6 +242,7 @@ MENDED: dict[str, tuple[bytes, str, int]] = {
     "handicap": (b"(;SZ[9]HA[many];B[ee])", r"HA\[many\] is not a handicap", 1),
     "names": (b"(;SZ[9]PW[a]PW[b];B[ee])", "PW is given twice", 1),
     "not utf-8": (b"(;CA[UTF-8]SZ[9]PB[\xff];B[ee])", "1 character cannot be read", 1),
+    "null bytes": (b"(;SZ[9]C[a\0b];B[ee])\n\0\0", "null bytes are left out: 3", 1),
     "rules": (b"(;SZ[9]RU[my own];B[ee])", r"RU\[my own\] is unknown", 1),
     "no bracket or node": (b"SZ[9]PB[a];B[ee];W[cc])", "a node without its ';'", 2),
     "first node without mark": (b"(SZ[9];B[ee](;W[cc])(;W[dd]))", "a node without its ';'", 2),
@@ -318,11 +319,9 @@ def test_results_are_read_in_the_words_of_the_world(
     assert math.isnan(stated.points) if points is None else stated.points == points
 
 
-NO_WINNER = "|?|Void|白负|白未勝|Weiss+3|wins|black won't win|White wins? No|W+void"
-
-
 def test_words_that_are_not_known_name_no_winner() -> None:
-    assert [text for text in NO_WINNER.split("|") if result_of(text) is not None] == []
+    texts = "|?|Void|白负|白未勝|Weiss+3|wins|black won't win|White wins? No|W+void"
+    assert [text for text in texts.split("|") if result_of(text) is not None] == []
 
 
 TWO_PASSES = "(;SZ[5]KM[0]RE[{}];B[cc];W[bb];B[];W[])"

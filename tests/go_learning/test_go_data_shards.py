@@ -515,7 +515,7 @@ def games(tmp_path: Path) -> Path:
         moves = random_moves(seed, length=20)
         (folder / f"{seed}.sgf").write_bytes(sgf_of(moves, seed=seed))
     (folder / "turned.sgf").write_bytes(sgf_of(point_tables(9)[6, random_moves(0, length=20)]))
-    (folder / "bad.sgf").write_bytes(b"(;SZ[9];B[aa]\0")
+    (folder / "bad.sgf").write_bytes(b"(;SZ[99];B[aa])")
     return folder
 
 
@@ -549,7 +549,7 @@ def test_omissions_are_reported_by_every_reader(words: list[str], said: str, gam
     result = invoke(*words, games)
     assert result.exit_code == 0, result.output
     assert said in result.stderr
-    assert "bad.sgf: line 1: " in result.stderr
+    assert "bad.sgf: SZ[99] " in result.stderr
     assert "left out" not in result.stdout
 
 

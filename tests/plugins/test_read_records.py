@@ -282,7 +282,7 @@ def test_moves_that_chess_forbids_are_a_comment_in_pgn() -> None:
         ("sgf", b"hello", "bad.*is not SGF"),
         ("sgf", b"(;GM[2])", "bad.*GM\\[2\\] is not Go"),
         ("sgf", b"(;SZ[9]AB[ee]AW[ee];B[ee])", "bad.*node 1: AB, AW and AE repeat a point"),
-        ("sgf", b"\x00\x01", "bad.*null byte"),
+        ("sgf", b"\x00\x01", "bad.*null bytes"),
         ("pgn", b"", "bad.*holds no game"),
         ("pgn", b"\x00", "bad.*not a text"),
         ("pgn", b'[Variant "Crazyhouse"]\n\n1. e4 *\n', "bad.*Crazyhouse"),

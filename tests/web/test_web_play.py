@@ -159,8 +159,10 @@ def test_a_suspended_hidden_game_shows_its_own_side(tmp_path: Path, player: int)
         assert table.estimate(0)["title"] == "1 possible world"
     two = replace(setting, chairs=[chairs[0], Chair(agent="human", browser="c")])
     between = GameTable("two", two, tmp_path / "two.jsonl", hidden=())
-    between.create()
-    assert not between.estimate_of(player), "what one of two people knows is for neither"
+    go = GameTable("go", replace(two, game="go"), tmp_path / "go.jsonl", hidden=())
+    for each in (between, go):
+        each.create()
+        assert not each.estimate_of(player), "what one of two people knows is for neither"
 
 
 @pytest.mark.parametrize(

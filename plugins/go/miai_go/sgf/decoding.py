@@ -67,18 +67,20 @@ def decode(data: bytes, *, source: str) -> tuple[bytes, list[tuple[int, str]]]:
     in the charset in which it is likeliest.
 
     Raises:
-      SgfError: the data has a null byte, and is not UTF-16 with a byte order mark.
+      SgfError: a quarter are null bytes, and it is not UTF-16 with a byte order mark.
     """
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", "replace").encode(), []
-    if (null := data.find(b"\0")) >= 0:
-        line = data.count(b"\n", 0, null) + 1
-        cause = "contains a null byte, so it is binary or UTF-16; save it as UTF-8"
-        raise SgfError(cause, source=source, place=f"line {line}")
-    if data.startswith(codecs.BOM_UTF8):
-        return data.decode("utf-8-sig", "replace").encode(), []
-    parts: list[bytes] = []
     warnings: list[tuple[int, str]] = []
+    if nulls := data.count(b"\0"):
+        if nulls > len(data) // 4:
+            cause = "a quarter are null bytes, so it is binary or UTF-16; save it as UTF-8"
+            raise SgfError(cause, source=source)
+        data = data.replace(b"\0", b"")
+        warnings.append((0, f"null bytes are left out: {nulls}"))
+    if data.startswith(codecs.BOM_UTF8):
+        return data.decode("utf-8-sig", "replace").encode(), warnings
+    parts: list[bytes] = []
     begin = 0
     for text, said in map(_decode_part, _games(data)):
         warnings += [(begin, warning) for warning in said]
