@@ -360,22 +360,24 @@ def _game(tree: Any, warnings: tuple[str, ...], source: str, place: str) -> SgfG
             source=source,
             place=place,
         )
-    root["SZ"] = [str(size).encode()]
+    twice, root["SZ"] = len(root.get("SZ", [])) > 1, [str(size).encode()]
     try:
         parsed = sgf.Sgf_game.from_coarse_game_tree(tree, override_encoding="utf-8")
     except (ValueError, LookupError) as error:
         raise SgfError(f"is not a game of Go: {error}", source=source, place=place) from error
     game = SgfGame(parsed, source=source, place=place)
+    warnings += ("SZ is given twice, of which the first is read",) * twice
     for warning in (*warnings, *(("SZ[] is empty; it is read as 19",) if not said else ())):
         game.warn(warning)
     return game
 
 
 def text_of(node: Any, name: str) -> str:
-    """Return the first value of a text property; empty if it has none."""
+    """Return the first value of a text property, of C all; empty if it has none."""
     if not node.has_property(name):
         return ""
-    node.set_raw(name, node.get_raw(name))
+    values = node.get_raw_list(name)
+    node.set_raw(name, b"\n\n".join(values) if name == "C" else values[0])
     text = node.get(name)
     return text if isinstance(text, str) else ""
 
@@ -653,6 +655,8 @@ def _start_values(start: Start, game: SgfGame) -> dict[str, Any]:
         values["handicap_points"] = black
     elif black:
         values["black_stones"] = black
+    elif game.handicap > 1:
+        game.warn(f"HA[{game.handicap}] is without stones, and none are placed")
     if start.white:
         values["white_stones"] = [vertex(point, game.size) for point in start.white]
     expected = WHITE if "handicap_points" in values else BLACK
