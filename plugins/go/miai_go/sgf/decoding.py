@@ -26,8 +26,7 @@ _UNKNOWN: Final = "\N{REPLACEMENT CHARACTER}"
 _NO_CHARSETS: Final = frozenset({"replacement", "x-user-defined", "utf-16-le", "utf-16-be"})
 _PAGE: Final = re.compile(r"(?:windows|ms|cp|ibm)[-_]?([0-9]{3,5})")
 _LETTERS: Final = bytes(range(32, 127))
-_MOSTLY: Final = 0.34
-"""Share of characters beyond ASCII that may be wrong before the label is taken to be wrong."""
+_MOSTLY: Final = 0.34  # share of characters beyond ASCII that may be wrong, and the label right
 
 _KANJI: Final = "山田井上川本村木中小林高藤野大原石橋武加佐吉秀正郎太一第期戦段手の"
 # For each charset a pattern for one of its common characters, some thousands; the characters that
@@ -56,8 +55,7 @@ _SCRIPTS: Final[dict[str, tuple[bytes, str, float]]] = {
 _END: Final = r"[ \t\r\n]{0,9}(?:;?[A-Z]{1,2}\[|\(;|\)[ \t\r\n]{0,9}(?:[()]|\Z))"
 _CUT: Final = re.compile(rf"[^\0-\x7f](?={_END})")  # a character where a value seems to end
 _COMMON: Final = math.log(2 * 3500)
-_RARE: Final = math.log(1 / 65536) - math.log(20)
-"""Two bytes that are not a common character, less likely than chance: a logarithm, too."""
+_RARE: Final = -math.log(20 * 65536)  # two bytes of no common character, less likely than chance
 
 
 def decode(data: bytes, *, source: str) -> tuple[bytes, list[tuple[int, str]]]:
