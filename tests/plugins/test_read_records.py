@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
@@ -251,6 +252,28 @@ def test_an_illegal_move_costs_the_rest_of_its_line() -> None:
     assert len(record.variations) == 2
     for said in ("ply 2, in a variation: illegal san", "ply 3: illegal san: 'Ke3'"):
         assert said in str(record.tags["warnings"])
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        *('[FEN "xx"]\n\n1. e4 *', '[FEN "8/8/8/8/8/8/8/8 w - - 0 1"]\n\n*'),
+        *('[Variant "Atomic"]\n\n1. e4 *', '[Event "b]\n\n1. e4 *', '[X "b"]\n\n1. e4 Zf3 *'),
+        *('[X "b"]\n\n1. e4 {why *', '[X "b"]\n\n1. e4 (1. d4 *', '[X "b"]\n\n1. e4 ) *'),
+    ],
+)
+def test_a_fault_of_pgn_costs_the_game_not_the_file(fault: str) -> None:
+    games = ['[X "x"]\n[White "a"]\n\n1. e4 {[\n[%csl Gd4]} e5 *', fault, '[White "c"]\n1. d4 *']
+    games.append('[FEN "xx"]\n\n*')
+    read = readable("pgn", "rbc").read("\n\n".join(games).encode(), source="x.pgn")
+    assert [(r.players[0].name, len(r.moves)) for r in read] == [("a", 4), ("c", 2)]
+    warnings: Any = read[0].tags["warnings"]
+    said, last = warnings
+    assert last.startswith("game 4: ")
+    assert re.match("game 2: |x.pgn:[79]: |x.pgn:10: the game ends within", said)
+    assert "warnings" not in read[1].tags
+    with pytest.raises(RecordError, match=r"x\.pgn: game 1|x\.pgn:[134]: "):
+        readable("pgn", "rbc").read(fault.encode(), source="x.pgn")
 
 
 def test_moves_that_chess_forbids_are_a_comment_in_pgn() -> None:

@@ -160,7 +160,7 @@ def test_bad_files_are_refused_with_a_reason(files: dict[str, bytes]) -> None:
         "parameters.jsonl": (changed(text, game_parameters={"board_size": 99}), "board_size"),
         "illegal.jsonl": (text.replace(b'"action":', b'"action":1', 1), "ply"),
         "moves.json": (files["game.json"].replace(b'"senses"', b'"sense"'), "senses"),
-        "chess.pgn": (b"1. e4 e4 *", "ply 2"),
+        "chess.pgn": (b"1. e4 Zf3 *", "Zf3"),
         "no_suffix": (SGF, "names end in"),
         "many.sgf": (SGF * 51, "more than 50"),
     }

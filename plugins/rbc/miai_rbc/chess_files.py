@@ -12,7 +12,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import count
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -245,45 +245,82 @@ class PgnOpenings:
 
 
 def games_of(
-    text: str, parameters: PgnParameters, *, source: str, records: bool = False
+    text: str, parameters: PgnParameters, *, source: str, refused: list[ConfigError] | None = None
 ) -> Iterator[tuple[str, chess.pgn.Game]]:
     """Yield the games of a text of PGN, of at most `MAX_MOVES` moves, with their places.
 
     Args:
-      records: keep comments and glyphs, read at most half of `miai.record.MOST_MOVES`, of which a
-        move in a variation is a third, and leave out what follows an illegal move in its line,
-        which joins the game's `errors`.
+      refused: None raises all mistakes. With a list, as for records, a game that cannot be read is
+        left out, and what is wrong with it joins the list; what follows an illegal move in its line
+        is left out, and joins the game's `errors`. Comments and glyphs are kept, and at most half
+        of `miai.record.MOST_MOVES` are read, of which a move in a variation is a third.
 
     Raises:
-      ConfigError: not PGN, or without `records` an illegal move; names source, game and ply.
+      ConfigError: not PGN, an illegal move, or too many moves; names source, game and ply.
+      RecordError: too many games for records.
     """
-    check_words(text, source=source)
-    file = io.StringIO(_without_comments(text, source, keep=records))
-    room = 3 * MOST_MOVES // 2 if records else MAX_MOVES
-    for number in count(1):
-        where = f"{source}: game {number}"
-        builder = _Builder(parameters, where=where, room=room, records=records)
-        game = _read_game(file, builder)
-        if game is None:
-            return
-        room = builder.room
-        variant = game.headers.get("Variant", "Standard")
-        if variant.casefold() not in _STANDARD:
-            raise ConfigError(f"{where}: is of the variant {variant[:MAX_NAME]!r}, not of chess")
-        yield where, game
+    parts, room = [text], _Room(MAX_MOVES)
+    if refused is not None:
+        parts, room = _apart(text), _Room(3 * MOST_MOVES // 2)
+        refuse_long(source, games=len(parts))
+    number = 0
+    for part in parts:
+        begin = number + 1
+        try:
+            check_words(part, source=source)
+            file = io.StringIO(_without_comments(part, source, keep=refused is not None))
+            while True:
+                where = f"{source}: game {number + 1}"
+                builder = _Builder(parameters, where=where, room=room, records=refused is not None)
+                if (game := _read_game(file, builder)) is None:
+                    break
+                number += 1
+                variant = game.headers.get("Variant", "Standard")
+                if variant.casefold() not in _STANDARD:
+                    what = f"is of the variant {variant[:MAX_NAME]!r}, not of chess"
+                    raise ConfigError(f"{where}: {what}")
+                yield where, game
+        except ConfigError as error:
+            if refused is None or room.moves < 0:
+                raise
+            refused.append(error)
+            number = max(number, begin)
+
+
+def _apart(text: str) -> list[str]:
+    """Return the games of a text, each behind empty lines, so that its lines keep their numbers.
+
+    A game begins where a tag follows moves.
+    """
+    shown = _HIDING.sub(lambda found: found["tag"] or "." + "\n" * found[0].count("\n"), text)
+    begins, moves = [0], False
+    for number, line in enumerate(shown.split("\n")):
+        if line.strip(" .") and not line.startswith("["):
+            moves = True
+        elif moves and line.startswith("["):
+            begins.append(number)
+            moves = False
+    lines = text.split("\n")
+    ends = [*begins[1:], len(lines)]
+    return ["\n" * a + "\n".join(lines[a:b]) for a, b in zip(begins, ends, strict=True)]
+
+
+@dataclass
+class _Room:
+    """How many moves may still be added to the games of a file."""
+
+    moves: int
 
 
 class _Builder(chess.pgn.GameBuilder[chess.pgn.Game]):
-    """Builds the needed part of a game, and stops at the first mistake.
+    """Builds the needed part of a game, and stops at the first mistake."""
 
-    Attributes:
-      room: the number of moves that may still be added.
-    """
-
-    def __init__(self, parameters: PgnParameters, *, where: str, room: int, records: bool) -> None:
+    def __init__(
+        self, parameters: PgnParameters, *, where: str, room: _Room, records: bool
+    ) -> None:
         super().__init__()
         self._records = records
-        self.room = room
+        self._room = room
         self._plies = parameters.plies
         self._variations = parameters.variations
         self._where = where
@@ -342,8 +379,8 @@ class _Builder(chess.pgn.GameBuilder[chess.pgn.Game]):
             super().visit_nag(nag)
 
     def _take_room(self, moves: int = 1) -> None:
-        self.room -= moves
-        if self.room < 0:
+        self._room.moves -= moves
+        if self._room.moves < 0:
             raise ConfigError(
                 f"{self._where}: the file holds too many moves; split it, or set plies"
             )
@@ -472,18 +509,23 @@ class PgnRecords:
         Raises:
           RecordError: not PGN, or no game of chess; names file and game.
         """
+        records, refused = list[GameRecord](), list[ConfigError]()
         try:
             text = decoded(data, source=source)
-            records = list[GameRecord]()
-            for where, game in games_of(text, _WHOLE, source=source, records=True):
+            for where, game in games_of(text, _WHOLE, source=source, refused=refused):
                 refuse_long(source, games=len(records) + 1)
-                records.append(_record(game, where))
-        except MiaiError as error:
-            if isinstance(error, RecordError):
-                raise
+                try:
+                    records.append(_record(game, where))
+                except RecordError as error:
+                    refused.append(ConfigError(str(error)))
+        except ConfigError as error:
             raise RecordError(str(error)) from error
         if not records:
-            raise RecordError(f"{source}: holds no game of chess")
+            raise RecordError(str(refused[0]) if refused else f"{source}: holds no game of chess")
+        if refused:
+            said = (str(error).removeprefix(f"{source}: ") for error in refused[:_MOST_WARNINGS])
+            before: Any = records[0].tags.get("warnings", [])
+            records[0].tags = {**records[0].tags, "warnings": [*before, *said]}
         return records
 
 
@@ -579,7 +621,7 @@ def _earlier(
     """
     nodes: dict[int, chess.pgn.GameNode] = {}
     try:
-        ((where, file),) = games_of(text, _WHOLE, source=".pgn", records=True)
+        ((where, file),) = games_of(text, _WHOLE, source=".pgn", refused=[])
         return file, _record(file, where, nodes), nodes
     except (MiaiError, ValueError):
         return None
