@@ -126,7 +126,7 @@ def test_a_page_shows_the_state_and_the_boards() -> None:
     assert_expected("web-run.html", "\n".join(parts))
 
 
-def test_a_game_of_a_run_is_played_on_from_a_position(browser: Browser) -> None:
+def test_a_game_of_a_run_is_played_on_from_a_position(browser: Browser, tmp_path: Path) -> None:
     link = re.findall(r'href="(replays/[^"]+)"', browser.ask("/runs/0/").text)[0]
     shown = re.search(r'id="play-on"[^>]* href="([^"?]+)', browser.ask(f"/runs/0/{link}").text)
     assert shown is not None
@@ -143,6 +143,8 @@ def test_a_game_of_a_run_is_played_on_from_a_position(browser: Browser) -> None:
     assert browser.ask(f"{address}?ply=999").status == 404
     browser.cookie = ""
     assert browser.form(f"{address}?ply=2", {"players.0.agent": "me"}).status == 403
+    with running(tmp_path / "games") as port:  # which knows nothing of the run
+        assert let_in(port).ask(address.removesuffix("/play")).status == 200
 
 
 def test_a_finished_run_has_its_report_and_its_replays(browser: Browser, runs: Path) -> None:

@@ -18,7 +18,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Any, Final
 
 from anyio import CapacityLimiter, to_thread
 from pydantic import Field, ValidationError
@@ -158,6 +158,15 @@ class Shelf:
         write_text(path, record.to_json_lines())
         path.chmod(0o600)
 
+    def keep(self, name: str, record: GameRecord) -> None:
+        """Keep a copy of a record, and `MOST_RECORDS` of the latest. Raises `OSError`."""
+        with self._lock:
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._write(name, record)
+            copies = sorted(self._folder.glob("*.jsonl"), key=lambda path: path.stat().st_mtime)
+            for path in copies[:-MOST_RECORDS]:
+                path.unlink(missing_ok=True)
+
     def get(self, name: str) -> GameRecord | None:
         """Return a record by name; None if there is none. Raises `RecordError` if it is damaged."""
         record = self._read(name)
@@ -215,13 +224,6 @@ def _summary(name: str, head: Mapping[str, Any]) -> RecordSummary:
 # -- pages ----------------------------------------------------------------------------------------
 
 
-class _Found(NamedTuple):
-    """A record that is kept elsewhere, and addresses by text for its heading."""
-
-    find: Callable[[], GameRecord]
-    links: Mapping[str, str]
-
-
 class _Addition(StrictModel):
     """What a page adds to a position of a record: an action, a comment behind it, or both."""
 
@@ -240,11 +242,12 @@ class Records:
 
     def __init__(self, folder: Path, tables: TableSet) -> None:
         self._shelf, self._tables = Shelf(folder), tables
+        self._found = Shelf(folder / "found")  # copies of what is kept elsewhere
         self.analyses = GameAnalyses(folder)
         tables.ended = self._keep_branch
         # A page takes seconds where beliefs are followed.
         self._replays: OrderedDict[tuple[str, int], dict[str, Any]] = OrderedDict()
-        self._shown: OrderedDict[str, _Found] = OrderedDict()
+        self._links: dict[str, Mapping[str, str]] = {}  # of records that are kept elsewhere
         self._changing, self._adding = threading.Lock(), threading.Lock()
         # Reading and replaying keep a processor busy, which the games need as well.
         self._limiter = CapacityLimiter(_AT_ONCE)
@@ -340,14 +343,23 @@ class Records:
         return Response(content, media_type="text/html")
 
     async def show_found(
-        self, key: str, find: Callable[[], GameRecord], links: Mapping[str, str]
+        self, find: Callable[[], GameRecord], links: Mapping[str, str]
     ) -> Response:
         """Show a record that is kept elsewhere; see `miai.web.sections.ShowRecord`."""
-        name = hashlib.sha256(key.encode()).hexdigest()[:12]
-        with self._changing:
-            self._shown[name] = _Found(find, links)
-            while len(self._shown) > MOST_RECORDS:
-                self._shown.popitem(last=False)
+
+        def keep() -> str:
+            record = find()
+            name = hashlib.sha256(record.to_json_lines().encode()).hexdigest()[:12]
+            self._found.keep(name, record)
+            if self._links.get(name) != links:
+                self._links[name] = links
+                self._forget(name)
+            return name
+
+        try:
+            name = await to_thread.run_sync(keep, limiter=self._limiter)
+        except (MiaiError, OSError) as error:
+            raise HTTPException(409, one_line(str(error))) from error
         return await self._page(name)
 
     async def _page(self, name: str) -> Response:
@@ -362,12 +374,11 @@ class Records:
         key = name, 0 if analysis is None else analysis.judged
         with self._changing:
             values = self._replays.get(key)
-            links = self._shown[name].links if name in self._shown else {}
         if values is None:
             values = replay_values(
                 record if analysis is None else annotated(analysis),
                 name,
-                links=links,
+                links=self._links.get(name),
                 analysis=analysis,
                 live=f"/records/{name}",
             )
@@ -564,8 +575,7 @@ class Records:
             record = self._shelf.get(name)
             if record is None and (table := self._tables.get(name)) is not None:
                 record = copy(table.record)
-            if record is None and name in self._shown:
-                record = self._shown[name].find()
+            record = record or self._found.get(name)
         except MiaiError as error:
             raise HTTPException(409, one_line(str(error))) from error
         if record is None:

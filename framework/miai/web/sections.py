@@ -34,13 +34,10 @@ from miai.record import GameRecord
 class ShowRecord(Protocol):
     """Shows a finished game as a replay, with variations, comments and playing on."""
 
-    async def __call__(
-        self, key: str, find: Callable[[], GameRecord], links: Mapping[str, str]
-    ) -> Response:
+    async def __call__(self, find: Callable[[], GameRecord], links: Mapping[str, str]) -> Response:
         """Answer a request with the page.
 
         Args:
-          key: text that tells the record from all others.
           find: returns the record, in a thread of its own. It may raise `HTTPException`.
           links: addresses by text, for the heading.
         """

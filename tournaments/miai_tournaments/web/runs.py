@@ -136,7 +136,7 @@ class Runs:
         folder = await to_thread.run_sync(self._find, request)
         game = request.path_params["game"].removesuffix(".html")
         links = {"The tournament's report": f"/runs/{request.path_params['number']}/"}
-        return await self._show(f"{folder}/{game}", lambda: _record(folder, game), links)
+        return await self._show(lambda: _record(folder, game), links)
 
     async def board(self, request: Request) -> Response:
         """Show a board of a running game."""
