@@ -152,7 +152,8 @@ class GameRecord(Drawn):
         leads from there to one more, which a later pair may continue.
       marks: signs drawn on positions: the number of a position, the name of a region of its picture
         (`miai.render.Region`), and ``triangle``, ``square``, ``circle``, ``cross``, ``dark`` or
-        ``light`` (territory), or a label behind ``=``.
+        ``light`` (territory), a label behind ``=``, or behind ``>`` or ``-`` the name of the region
+        to which an arrow or a line leads.
     """
 
     game: str

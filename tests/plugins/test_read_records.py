@@ -100,13 +100,15 @@ def test_names_comments_and_the_end_of_an_sgf_game_are_taken() -> None:
 
 
 def test_marks_are_drawn_where_they_are() -> None:
-    data = b"(;SZ[5];B[aa]TR[bb:cc]LB[dd:<x>][ed:12]TW[ea]SQ[zz];W[ab](;B[cc])(;B[bb]MA[bb]))"
+    data = b"(;SZ[5];B[aa]TR[bb:cc]LB[dd:<x>][ed:12]TW[ea]SQ[zz]AR[ee:aa]LN[aa:ea];W[ab](;B[cc])(;B[bb]MA[bb]))"
     (record,) = readable("sgf", "go").read(data, source="x.sgf")
     replay(read_record(record.to_json_lines()))
     assert sorted(record.marks) == [
+        (1, "A5", "-E5"),
         *((1, place, "triangle") for place in ("B3", "B4")),
         *((1, place, "triangle") for place in ("C3", "C4")),
         (1, "D2", "=<x>"),
+        (1, "E1", ">A5"),
         (1, "E2", "=12"),
         (1, "E5", "light"),
         (4, "B4", "cross"),
@@ -116,6 +118,7 @@ def test_marks_are_drawn_where_they_are() -> None:
     assert [len(each) for each in marked] == [0, 1, 0, 0, 1]
     assert [text.text() for text in marked[1][0].all("text")] == ["<x>", "12"]
     places = [path.attributes["transform"] for path in marked[1][0].all("path")]
+    assert places[0] == "translate(104 104)scale(20)rotate(-135)", "up and to the left"
     assert places[-1] == "translate(104 24)scale(20)"  # E5: the fifth column, the first row
     assert "unfinished" in shown[3].text()
 
@@ -138,11 +141,13 @@ def test_comments_stay_with_their_moves_where_stones_are_set_up_later() -> None:
     ],
 )
 def test_pgn_is_read_as_the_world_writes_it(old: str, new: str) -> None:
-    text = '[Event "x"]\n[White "a"]\n[Black "b"]\n[Result "1/2-1/2"]\n\n1. e4 e5 1/2-1/2\n'
+    text = '[Event "x"]\n[White "a"]\n[Black "b"]\n[Result "1/2-1/2"]\n\n1. e4 {x [%csl Rd5][%cal Ge4e5]} e5 1/2-1/2\n'
     (record,) = readable("pgn", "rbc").read(text.replace(old, new).encode(), source="x.pgn")
     assert [player.name for player in record.players] == ["a", "b"]
     assert len(record.moves) == 4
     assert record.returns == (0, 0)
+    assert record.comments == [(2, "x")]
+    assert record.marks == [(2, "d5", "circle"), (2, "e4", ">e5")]
     replay(record)
 
 

@@ -27,6 +27,13 @@ def loss_text(assessment: Assessment, info: GameInfo) -> str:
     return f"{number:.1f} %" if scale.suffix == " %" else f"{number:.2f}{scale.suffix}"
 
 
+def lost_text(judged: JudgedMove, info: GameInfo) -> str:
+    """Return what a move lost: ``lost 4.5 % and 1.2 points``; empty if unknown."""
+    points = "" if judged.points is None else f" and {judged.points:.1f} points"
+    loss = loss_text(judged.assessment, info)
+    return loss and f"lost {loss}{points}"
+
+
 def line_texts(analysis: Analysis) -> Iterator[tuple[JudgedMove, list[str]]]:
     """Yield each judged move with its better line in the game's notation.
 
@@ -59,9 +66,8 @@ def note_of(judged: JudgedMove, better: Sequence[str], analysis: Analysis) -> st
         parts.append(f"{assessment.value.text(info)} for {who} before the move")
     if (outlook := analysis.outlooks.get(judged.ply)) and (leads := outlook.text(info)):
         parts.append(leads)
-    if loss := loss_text(assessment, info):
-        points = "" if judged.points is None else f" and {judged.points:.1f} points"
-        parts.append("the best move" if judged.best else f"lost {loss}{points}")
+    if loss := lost_text(judged, info):
+        parts.append("the best move" if judged.best else loss)
     if not judged.best:
         parts.append(f"better: {' '.join(better)}")
     if judged.information:
@@ -101,15 +107,17 @@ def annotated(analysis: Analysis) -> GameRecord:
     noted = {judged.ply: (judged, texts) for judged, texts in line_texts(analysis)}
     variations, count = list(record.variations), len(record.moves)
     for judged in analysis.mistakes(None):
-        line = judged.assessment.line[: len(noted[judged.ply][1])]
+        lines = [judged.assessment.line[: len(noted[judged.ply][1])]]
         if judged.truth is not None:  # which can be followed
             line = judged.truth.line[:_LONGEST]
-        if len(variations) + len(line) > MAX_VARIATIONS:
+            lines = [line] if line[0] == lines[0][0] else [*lines, line]
+        if len(variations) + sum(map(len, lines)) > MAX_VARIATIONS:
             break
-        position = judged.ply
-        for action in line if line[0] != judged.action else ():
-            variations.append((position, action))
-            position = count + len(variations)
+        for line in lines:
+            position = judged.ply
+            for action in line if line[0] != judged.action else ():
+                variations.append((position, action))
+                position = count + len(variations)
     comments = [
         *record.comments,
         *((ply + 1, note_of(judged, texts, analysis)) for ply, (judged, texts) in noted.items()),

@@ -9,12 +9,13 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
+from math import atan2, degrees, hypot
 from typing import Any, Final, NamedTuple
 
 from markupsafe import Markup
 
 from miai.analysis.analysis import Analysis, Outlook
-from miai.analysis.notes import line_texts, loss_text, summary_texts
+from miai.analysis.notes import line_texts, lost_text, summary_texts
 from miai.api import record_format, recorded_game, renderer_for
 from miai.errors import ConfigError, MiaiError, RecordError
 from miai.game import Game, GameInfo
@@ -534,7 +535,7 @@ def _marks(record: GameRecord, game: Game) -> dict[int, Markup]:
     drawn: dict[int, list[Markup]] = {}
     for position, place, sign in record.marks:
         if place in boxes:
-            drawn.setdefault(position, []).append(_mark(sign, boxes[place]))
+            drawn.setdefault(position, []).append(_mark(sign, boxes[place], boxes.get(sign[1:])))
     return {position: tag("g", *each, class_="marks") for position, each in drawn.items()}
 
 
@@ -549,9 +550,16 @@ _PATHS: Final[Mapping[str, str]] = {
 """Signs round the middle of a region of size 1."""
 
 
-def _mark(sign: str, box: tuple[float, float, float, float]) -> Markup:
+def _mark(sign: str, box: Sequence[float], target: Sequence[float] | None) -> Markup:
     x, y, width, height = box
-    place = f"translate({x + width / 2:g} {y + height / 2:g})scale({min(width, height):g})"
+    size = min(width, height)
+    place = f"translate({x + width / 2:g} {y + height / 2:g})scale({size:g})"
+    if target is not None and sign[0] in ">-":
+        across, down = (target[i] + target[i + 2] / 2 - box[i] - box[i + 2] / 2 for i in (0, 1))
+        head = "m-.3-.2l.3.2l-.3.2" if sign[0] == ">" else ""
+        turned = f"{place}rotate({degrees(atan2(down, across)):g})"
+        line = f"M0 0H{hypot(across, down) / size:g}{head}"
+        return tag("path", d=line, transform=turned, class_="mark")
     if sign in _PATHS:
         return tag("path", d=_PATHS[sign], transform=place, class_=f"mark {sign}")
     label = text(sign.removeprefix("="), 8)
@@ -715,11 +723,10 @@ def analysis_sections(
     for judged in analysis.mistakes():
         move = record.moves[judged.ply]
         link = tag("a", f"{judged.ply + 1}. {text(move.text, 40)}", href=f"#p{judged.ply + 1}")
-        lost = loss_text(judged.assessment, info)
         line: Markup | str = text(" ".join(better[judged.ply]), 200)
         if frame := shown.get((judged.ply, judged.assessment.line[0])):
             line = tag("a", line, href=f"#p{frame}")
-        items.append(tag("li", link, f" lost {lost}; better: ", line))
+        items.append(tag("li", link, f" {lost_text(judged, info)}; better: ", line))
     mistakes = tag("ol", *items) if items else tag("p", "none", class_="note")
     summaries = [
         tag("li", player, f": {', '.join(summary_texts(analysis, number))}")

@@ -18,6 +18,7 @@ from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Literal, TypeAlias
 
 from miai.agent import Decision, Judgement, ThinkingAgent, Thought
@@ -140,9 +141,14 @@ class Simulator:
     root: InfoSetNode = field(default_factory=lambda: InfoSetNode(visited=True))
     opponents: dict[tuple[int, str], InfoSetNode] = field(default_factory=dict)
 
-    def run(self, world: State) -> None:
-        """Play one simulation, which changes `world`."""
+    def run(self, world: State, first: int | None = None) -> Sequence[float]:
+        """Play one simulation, which changes `world`; return the players' returns.
+
+        It begins with an action of the searcher if `first` is one.
+        """
         nodes = self._roots(world)
+        if first is not None:
+            self._step(world, first, nodes)
         path: list[tuple[Edge, int]] = []
         parts: list[Part] = []
         while not world.is_terminal():
@@ -170,6 +176,7 @@ class Simulator:
             edge.total += returns[player]
         for player, part, legal, action in parts:
             part.learn(legal, action, returns[player])
+        return returns
 
     def _act_together(self, world: State, nodes: dict[int, InfoSetNode], parts: list[Part]) -> bool:
         """Let the acting players choose at once; return False where a node is new.
@@ -363,6 +370,21 @@ class Ismcts(WorldsAgent):
             visits = {action: edges[action].visits for action in legal if action in edges}
             policy = visit_policy(visits, self.parameters.temperature)
         return policy, {"simulations": done, **mean_utility(edges[best].mean)}
+
+    def judge(self, action: int | None) -> Judgement:
+        """Return the decision, and an action's mean over as many simulations that begin with it.
+
+        A search tries an action that seems bad so seldom that its mean says little.
+        """
+        decision, played = super().judge(action)
+        done = decision.statistics.get("simulations")
+        if action in (None, decision.action) or not isinstance(done, int):
+            return decision, played
+        if self.game.info.simultaneous:  # a mean strategy tries all
+            return decision, played
+        simulator, player = self.simulator(self.parameters.observers), self.view.player
+        worlds = (self.belief.sample(self._draw) for _ in range(done))
+        return decision, fmean(simulator.run(world, action)[player] for world in worlds)
 
 
 class Pimc(WorldsAgent):

@@ -630,13 +630,16 @@ def _earlier(
 def _said(node: chess.pgn.GameNode) -> str:
     nags = sorted(node.nags)
     glyphs = " ".join(_GLYPHS[nag] if 0 < nag < len(_GLYPHS) else f"${nag}" for nag in nags)
-    return "\n\n".join(filter(None, (node.starting_comment, glyphs, node.comment)))
+    said = chess.pgn.ARROWS_REGEX.sub(" ", node.comment).strip()  # which are drawn
+    return "\n\n".join(filter(None, (node.starting_comment, glyphs, said)))
 
 
-def _circles(node: chess.pgn.GameNode) -> list[tuple[str, str]]:
-    """Return the squares that lichess colours (``[%csl Gd4]``)."""
-    arrows = [arrow for arrow in node.arrows() if arrow.tail == arrow.head]
-    return [(chess.square_name(arrow.head), "circle") for arrow in arrows]
+def _marks(node: chess.pgn.GameNode) -> Iterator[tuple[str, str]]:
+    """Yield the squares and arrows that lichess colours (``[%csl Gd4][%cal Gb5c6]``)."""
+    for arrow in node.arrows():
+        head = chess.square_name(arrow.head)
+        sign = "circle" if arrow.tail == arrow.head else f">{head}"
+        yield chess.square_name(arrow.tail), sign
 
 
 def _record(
@@ -663,7 +666,7 @@ def _record(
             children=lambda node: node.variations,
             actions=lambda node, _: _actions(node),
             comment=_said,
-            marks=_circles,
+            marks=_marks,
             nodes={} if nodes is None else nodes,
         )
         warnings: list[Json] = [*map(str, game.errors[:_MOST_WARNINGS]), *filter(None, [said])]

@@ -251,16 +251,20 @@ _MARKS: Final[Mapping[str, str]] = {
     "TB": "dark",
     "TW": "light",
 }
+_LINES: Final[Mapping[str, str]] = {"AR": ">", "LN": "-"}
 
 
 def _marks_of(node: Any) -> Iterator[tuple[str, str]]:
     """Yield the marked points of a node with their signs; malformed properties are left out."""
     size = node.get_size()
-    for name in ("LB", *_MARKS):
+    for name in ("LB", *_LINES, *_MARKS):
         with contextlib.suppress(ValueError, TypeError):  # sgfmill's of a label without its text
             for entry in sorted(node.get(name)) if node.has_property(name) else ():
-                (row, column), label = entry if name == "LB" else (entry, "")
-                sign = _MARKS.get(name) or f"={one_line(clean_text(label))[:_LONGEST_LABEL]}"
+                (row, column), more = (entry, "") if name in _MARKS else entry
+                if name in _LINES:
+                    sign = _LINES[name] + vertex(more[0] * size + more[1], size)
+                else:
+                    sign = _MARKS.get(name) or f"={one_line(clean_text(more))[:_LONGEST_LABEL]}"
                 yield vertex(row * size + column, size), sign
 
 
