@@ -143,6 +143,11 @@ function view(name) {
 function fromHash() {
   const found = /^#p(\d+)$/.exec(location.hash);
   show(found ? Number(found[1]) : remembered(), { keepHash: true });
+  reach();
+}
+// On a narrow page what leads to a position may be far below the board.
+function reach() {
+  if (board.getBoundingClientRect().bottom < innerHeight / 2) board.parentElement.scrollIntoView();
 }
 function remembered() {
   try {
@@ -165,6 +170,7 @@ function start() {
     link.addEventListener("click", (event) => {
       event.preventDefault();
       show(Number(hash.slice(2)));
+      reach();
     });
   }
   slider.addEventListener("input", () => show(Number(slider.value)));
