@@ -100,7 +100,8 @@ def test_names_comments_and_the_end_of_an_sgf_game_are_taken() -> None:
 
 
 def test_marks_are_drawn_where_they_are() -> None:
-    data = b"(;SZ[5];B[aa]TR[bb:cc]LB[dd:<x>][ed:12]TW[ea]SQ[zz]AR[ee:aa]LN[aa:ea];W[ab](;B[cc])(;B[bb]MA[bb]))"
+    marks = b"TR[bb:cc]LB[dd:<x>][ed:12]TW[ea]SQ[zz]AR[ee:aa]LN[aa:ea]"
+    data = b"(;SZ[5];B[aa]" + marks + b";W[ab](;B[cc])(;B[bb]MA[bb]))"
     (record,) = readable("sgf", "go").read(data, source="x.sgf")
     replay(read_record(record.to_json_lines()))
     assert sorted(record.marks) == [
@@ -141,7 +142,8 @@ def test_comments_stay_with_their_moves_where_stones_are_set_up_later() -> None:
     ],
 )
 def test_pgn_is_read_as_the_world_writes_it(old: str, new: str) -> None:
-    text = '[Event "x"]\n[White "a"]\n[Black "b"]\n[Result "1/2-1/2"]\n\n1. e4 {x [%csl Rd5][%cal Ge4e5]} e5 1/2-1/2\n'
+    text = '[Event "x"]\n[White "a"]\n[Black "b"]\n[Result "1/2-1/2"]\n\n'
+    text += "1. e4 {x [%csl Rd5][%cal Ge4e5]} e5 1/2-1/2\n"
     (record,) = readable("pgn", "rbc").read(text.replace(old, new).encode(), source="x.pgn")
     assert [player.name for player in record.players] == ["a", "b"]
     assert len(record.moves) == 4
