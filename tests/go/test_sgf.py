@@ -83,7 +83,7 @@ def test_comments_and_variations_are_of_positions() -> None:
         for why in (
             "B[cc] is not the move of the player whose turn it is",
             "AW[cc] sets up stones, or is not one move",
-            "go: action 64 (B8) is not legal here",
+            "B8 is occupied",
         )
     ]
     assert record.comments == [

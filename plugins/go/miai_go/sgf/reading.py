@@ -28,7 +28,7 @@ from miai.game import State
 from miai.playing.openings import Opening, check_file
 from miai_go.rules.board import BLACK, BLACK_STONE, EMPTY, WHITE, WHITE_STONE, Board, BoardError
 from miai_go.rules.coordinates import MAX_SIZE, vertex
-from miai_go.rules.game import GoGame, GoState, Start
+from miai_go.rules.game import GoGame, GoState, Start, why_illegal
 from miai_go.rules.game_parameters import (
     MAX_KOMI,
     MAX_MOVES,
@@ -470,7 +470,11 @@ class SgfGame:
             raise ValueError(f"{written} is malformed or off the board") from None
         if state.current_player() != "BW".index(names[0]):
             raise ValueError(f"{written} is not the move of the player whose turn it is")
-        return (self.size**2 if point is None else point[0] * self.size + point[1],)
+        action = self.size**2 if point is None else point[0] * self.size + point[1]
+        assert isinstance(state, GoState)
+        if not state.is_legal(action):
+            raise ValueError(f"{vertex(action, self.size)} {why_illegal(state, action)}")
+        return (action,)
 
     def stated_result(self) -> StatedResult | None:
         """Return the result that RE states; None if it states none that can be read."""
