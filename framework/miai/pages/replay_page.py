@@ -325,7 +325,10 @@ def replay_values(
     for frame, note, back in zip(frames, notes, backs, strict=False):
         positions.add(frame.position, note + frame.decision, back)
     count = len(record.moves) + 1
-    players = [name(player.name, 24) for player in record.players]
+    players = [
+        Markup("%s (%s)") % (name(player.name), _actor_name(seat, game.info))
+        for seat, player in enumerate(record.players)
+    ]
     if analysis is None:
         graphs = graph_sections(record.moves, game, players=players)
     else:
@@ -333,7 +336,7 @@ def replay_values(
     return {
         "title": text(game_id, 80),
         "definitions": Markup(definitions(game)),  # noqa: S704 - by an installed renderer
-        "heading": _heading(record, game_id, game, links or {}),
+        "heading": _heading(record, game_id, game, links or {}, players),
         "live": live,
         "analyse": live and f"{live}/analysis",
         # The last ply at which the game is not over by its rules.
@@ -422,12 +425,12 @@ def _warnings(record: GameRecord) -> list[Markup]:
 
 
 def _heading(
-    record: GameRecord, game_id: str, game: Game, links: Mapping[str, str]
+    record: GameRecord,
+    game_id: str,
+    game: Game,
+    links: Mapping[str, str],
+    players: Sequence[Markup],
 ) -> list[Markup]:
-    players = [
-        Markup("%s (%s)") % (name(player.name), _actor_name(seat, game.info))
-        for seat, player in enumerate(record.players)
-    ]
     result = text(ending_text(record, game), 300)
     if record.termination is not Termination.UNFINISHED:
         result += f"; returns {', '.join(f'{value:g}' for value in record.returns)}"
