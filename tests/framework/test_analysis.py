@@ -101,6 +101,8 @@ def test_an_annotated_record_has_better_lines_that_can_be_followed() -> None:
     noted = annotated(analysis)
     replay(noted)
     assert noted.variations[0] == (1, mistake.assessment.line[0])
+    record.variations = noted.variations[:1]
+    assert annotated(analysis).variations == noted.variations, "a line that is there goes on"
     comments = dict(noted.comments)
     assert comments[1] == "win rate 50.0 % for x before the move; the best move"
     assert comments[2].startswith("win rate 50.0 % for o before the move; lost 50.0 %; better: ")

@@ -105,7 +105,8 @@ def annotated(analysis: Analysis) -> GameRecord:
     """
     record = analysis.record
     noted = {judged.ply: (judged, texts) for judged, texts in line_texts(analysis)}
-    variations, count = list(record.variations), len(record.moves)
+    variations, first = list(record.variations), len(record.moves) + 1
+    known = {step: number for number, step in enumerate(variations, first)}
     for judged in analysis.mistakes(None):
         lines = [judged.assessment.line[: len(noted[judged.ply][1])]]
         if judged.truth is not None:  # which can be followed
@@ -116,8 +117,10 @@ def annotated(analysis: Analysis) -> GameRecord:
         for line in lines:
             position = judged.ply
             for action in line if line[0] != judged.action else ():
-                variations.append((position, action))
-                position = count + len(variations)
+                step = position, action
+                position = known.setdefault(step, first + len(variations))
+                if position == first + len(variations):
+                    variations.append(step)
     comments = [
         *record.comments,
         *((ply + 1, note_of(judged, texts, analysis)) for ply, (judged, texts) in noted.items()),

@@ -425,11 +425,7 @@ def _warnings(record: GameRecord) -> list[Markup]:
 
 
 def _heading(
-    record: GameRecord,
-    game_id: str,
-    game: Game,
-    links: Mapping[str, str],
-    players: Sequence[Markup],
+    record: GameRecord, title: str, game: Game, links: Mapping[str, str], players: Sequence[Markup]
 ) -> list[Markup]:
     result = text(ending_text(record, game), 300)
     if record.termination is not Termination.UNFINISHED:
@@ -439,7 +435,7 @@ def _heading(
         tag("h1", between.join(players)),
         tag(
             "p",
-            text(f"{record.game}, game {game_id}", 160),
+            text(f"{record.game}, game {title}", 160),
             tag("br"),
             result,
             class_="dim",

@@ -378,9 +378,8 @@ class Ismcts(WorldsAgent):
         """
         decision, played = super().judge(action)
         done = decision.statistics.get("simulations")
-        if action in (None, decision.action) or not isinstance(done, int):
-            return decision, played
-        if self.game.info.simultaneous:  # a mean strategy tries all
+        tried = action in (None, decision.action) or self.game.info.simultaneous
+        if tried or not isinstance(done, int):
             return decision, played
         simulator, player = self.simulator(self.parameters.observers), self.view.player
         worlds = (self.belief.sample(self._draw) for _ in range(done))
