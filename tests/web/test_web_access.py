@@ -78,7 +78,9 @@ def test_tables_have_no_serious_fault(page: Page, address: str, game: str) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("game", [pytest.param("tic_tac_toe", marks=slow), "mini_rbc"])
+@pytest.mark.parametrize(
+    "game", [pytest.param("tic_tac_toe", marks=slow), "mini_rbc", "kuhn_poker"]
+)
 def test_replays_have_no_serious_fault(page: Page, tmp_path: Path, game: str) -> None:
     made = miai.load_game(game)
     record = miai.play(made, [miai.make_agent("random", made) for _ in range(2)], seed=2)
