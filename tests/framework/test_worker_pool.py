@@ -165,6 +165,10 @@ def test_a_hung_worker_is_killed_at_the_deadline() -> None:
         assert "was at one job for more than 1 s" in failed.reason
         pool.submit(echo(1))
         assert values(wait_for(pool, 1)) == [1]
+        began = time.monotonic()
+        with pytest.raises(WorkerError, match=r"hung: .* was at one job for more"):
+            list(pool.in_order([hung], ahead=1))
+        assert time.monotonic() - began < 2, "it would hang again"
 
 
 def test_output_is_passed_on_and_is_never_an_answer(tmp_path: Path) -> None:

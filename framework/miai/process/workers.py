@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Generic, Literal, Protocol, Self, TypeAlias, TypeVar
@@ -66,13 +66,13 @@ class Finished:
 class Failed:
     """A job was not performed; it is None if a worker failed that had none.
 
-    The kind is ``error`` if the job raised an exception, ``death`` if its worker died, or hung and
-    was killed, and ``refusal`` if the worker cannot perform any job.
+    The kind is ``error`` if the job raised an exception, ``death`` if its worker died, ``deadline``
+    if it hung and was killed, and ``refusal`` if the worker cannot perform any job.
     """
 
     job: Job | None
     reason: str
-    kind: Literal["error", "death", "refusal"]
+    kind: Literal["error", "death", "deadline", "refusal"]
 
 
 JobEvent = Finished | Failed
@@ -230,7 +230,8 @@ class JobPool(ABC, Generic[W]):
         hung = [w for w in self._workers if w.current is not None and now - w.began >= limit]
         for worker in hung:
             worker.kill()
-        return [self._lose(worker, f"was at one job for more than {limit:g} s") for worker in hung]
+        said = f"was at one job for more than {limit:g} s"
+        return [replace(self._lose(worker, said), kind="deadline") for worker in hung]
 
     def _lose(self, worker: W, what: str) -> Failed:
         """Remove a failed worker and keep the jobs behind its current one."""
@@ -352,8 +353,8 @@ class WorkerPool(JobPool[WorkerProcess]):
         """Yield the results of jobs in their order, with at most `ahead` jobs submitted ahead.
 
         It ends within a second after `stopped` begins to return True. A job whose worker dies is
-        given to another one. Raises `WorkerError` if a job raised an exception, `ATTEMPTS` workers
-        died of one job, or a worker cannot perform any.
+        given to another one. Raises `WorkerError` if a job raised an exception or exceeded its
+        deadline, `ATTEMPTS` workers died of one job, or a worker cannot perform any.
         """
         remaining = iter(jobs)
         pending: deque[Job] = deque()
