@@ -287,6 +287,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         else:
             budget = f"  budget {BUDGETS[name]:,}" if name in BUDGETS else ""
             print(f"{name:<30}{value:>10,}{budget}{'  !' if name in above else ''}")
+    for name in BUDGETS.keys() - numbers.keys():
+        print(f"{name:<30}not measured in this checkout")
 
 
 if __name__ == "__main__":
