@@ -15,8 +15,7 @@ import pytest
 from tests.warm_command import call_miai
 
 import miai
-from miai.analysis.analysis import Analysis, analysis_of, analyze
-from miai.analysis.judging import judging, setup_of, tasks_of
+from miai.analysis.analysis import Analysis, analysis_of, analyze, judging, setup_of, tasks_of
 from miai.analysis.notes import annotated, as_json, line_texts
 from miai.api import analyst_of, record_format
 from miai.pages.replay_frames import frames_of

@@ -39,10 +39,16 @@ from miai.process.programs import ProgramProcess
 from miai.process.sandbox import Isolation, ProcessLimits, sandbox_hindrance
 from miai.record import Termination
 from miai_go.gtp import client as gtp_client
-from miai_go.gtp.agent import GtpAgent, GtpJudge
+from miai_go.gtp.agent import (
+    ClockDialect,
+    GtpAgent,
+    GtpJudge,
+    dialect_for,
+    time_left,
+    time_settings,
+)
 from miai_go.gtp.client import EngineLog, GtpClient, Response, ResponseReader
 from miai_go.gtp.engine_parameters import GtpParameters, engine_seed
-from miai_go.gtp.engine_setup import ClockDialect, dialect_for, time_left, time_settings
 from miai_go.learning.data.importing import GameFilters, ImportReport, import_games
 from miai_go.rules.coordinates import parse_vertex
 from miai_go.rules.dead_stones import RefereeError

@@ -32,9 +32,13 @@ from miai_go.learning.training.config_sections import (
 )
 from miai_go.learning.training.initial_network import make_network
 from miai_go.learning.training.learner import Lesson
-from miai_go.learning.training.resident import ResidentLessons
-from miai_go.learning.training.supervised import endless_streams, lesson_of
-from miai_go.learning.training.teacher import Teacher, TeacherSection
+from miai_go.learning.training.supervised import (
+    ResidentLessons,
+    Teacher,
+    TeacherSection,
+    endless_streams,
+    lesson_of,
+)
 from miai_go.nets.encoder import Encoder
 from miai_go.nets.encoders import AlphaGoEncoder, ZeroEncoder
 from miai_go.nets.network import Outputs, save_weights
@@ -185,7 +189,7 @@ def test_planes_of_more_than_bits_may_come_late(monkeypatch: pytest.MonkeyPatch)
             planes[full] *= 3
             return planes
 
-    monkeypatch.setattr("miai_go.learning.training.resident._AT_ONCE", 4)
+    monkeypatch.setattr("miai_go.learning.training.supervised._AT_ONCE", 4)
     data = games_of_both_kinds(Late(SIZE))
     resident = ResidentLessons(data, lesson_of, device=torch.device("cpu"))
     (stream,) = islice(endless_streams(data, 200, seed=1), 1)

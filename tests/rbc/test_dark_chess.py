@@ -21,7 +21,7 @@ from tests.seeds import seed_of_test
 
 import miai
 from miai import Game, Observation, PlayerView, RandomAgent, State
-from miai.analysis.judging import judging, setup_of
+from miai.analysis.analysis import judging, setup_of
 from miai.api import analyst_of, renderer_for
 from miai.clock import ClockReading, TimeControl
 from miai.information import BeliefState, EnumeratedBelief

@@ -19,9 +19,8 @@ from miai.errors import MiaiError
 from miai.plugins.loader import registry
 from miai_tournaments.formats.format import Meeting, Pairing, how_many
 from miai_tournaments.formats.knockout import bracket
-from miai_tournaments.formats.matching import Matching
 from miai_tournaments.formats.sweep import SweepFormat, SweepFormatParameters
-from miai_tournaments.formats.swiss import SwissPlayer, colours, pair_round
+from miai_tournaments.formats.swiss import Matching, SwissPlayer, colours, pair_round
 from miai_tournaments.ratings.sprt import Sprt
 
 counts = st.integers(2, 9)

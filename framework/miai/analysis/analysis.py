@@ -4,31 +4,41 @@ Where nothing is hidden and two players share a constant sum, a move lost the di
 values of the positions before and after it. Elsewhere it lost what the analyst, in the player's
 place and with what the player had observed, gives the best action more than the one played; beside
 it stands what the move lost in the true position. The best action loses nothing.
+
+A worker's task is a few decisions of one player. Its agent begins with a seed that the first of
+them determines and observes the game up to each, so that a task gives the same result in any order,
+in any process, and after an interruption.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from math import log2
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
-from miai.analysis.judging import JudgingSetup, Task, setup_of, tasks_of
-from miai.api import analyst_of, recorded_game, renderer_for
-from miai.errors import ConfigError, WorkerError
+from miai.agent import Agent
+from miai.api import analyst_of, make_agent, recorded_game, renderer_for
+from miai.errors import ConfigError, MiaiError, WorkerError
 from miai.files import Journal, writing
-from miai.game import Game, GameInfo
+from miai.game import Game, GameInfo, State
 from miai.plain import Json
+from miai.playing.match import InProcessSeat
 from miai.playing.opponents import Analyst
 from miai.plugins.kinds import AGENT
 from miai.plugins.loader import registry
 from miai.process.processors import available_processors
-from miai.process.workers import Job, WorkerPool
+from miai.process.workers import Job, Performer, WorkerPool
 from miai.progress import Progress
 from miai.record import GameRecord, Termination
+from miai.record_reader import read_record
 from miai.render import estimate_of
+from miai.search.protocol import Search
+from miai.search.worlds import OpenSearch
+from miai.seeds import derive_seed
 from miai.values import Evaluation, ValueUnit, is_win_or_loss
 
 SCHEMA: Final = "miai.analysis/1"
@@ -36,6 +46,8 @@ MISTAKES: Final = 5
 """Number of mistakes that are listed."""
 PHASES: Final = ("beginning", "middle", "end")
 """Equal thirds of a game's plies."""
+_TOGETHER: Final = 10
+"""Decisions in a task where following a belief from the start takes long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -267,7 +279,7 @@ def _results(
 ) -> Iterator[list[dict[str, Any]]]:
     if not tasks or stopped():
         return
-    target, workers = "miai.analysis.judging:judging", min(most, len(tasks))
+    target, workers = "miai.analysis.analysis:judging", min(most, len(tasks))
     # The name of a job is in the message of its failure.
     jobs = (Job(f"at ply {task['plies'][0] + 1}", dict(task)) for task in tasks)
     with WorkerPool(target, setup, workers=workers, threads=1, job_deadline=deadline) as pool:
@@ -410,3 +422,124 @@ def _points(judgement: Any, following: Any, action: int) -> float | None:
     same = following["actor"] == judgement["actor"]
     after: float = following["score"] if same else -following["score"]
     return max(0.0, margin - after)
+
+
+# -- what a worker process does -------------------------------------------------------------------
+
+
+class Task(TypedDict):
+    """Decisions to judge: those before the actions `plies` of a record, all of one player."""
+
+    player: int
+    plies: list[int]
+
+
+def tasks_of(record: GameRecord, game: Game) -> list[Task]:
+    """Return what there is to judge: each decision, and the position at which a game stopped."""
+    state = game.new_initial_state()
+    for move in record.moves:
+        state.apply_action(move.action)
+    actors = [*(move.actor for move in record.moves), int(state.next_actor())]
+    alone = game.info.perfect_information
+    tasks: list[Task] = []
+    for player in range(game.num_players()):
+        plies = [ply for ply, actor in enumerate(actors) if actor == player]
+        step = 1 if alone else _TOGETHER
+        parts = (plies[begin : begin + step] for begin in range(0, len(plies), step))
+        tasks += [{"player": player, "plies": part} for part in parts]
+    return sorted(tasks, key=lambda task: task["plies"])
+
+
+class JudgingSetup(TypedDict):
+    """A record as JSON lines, and who judges it."""
+
+    record: str
+    agent: str
+    parameters: dict[str, Any]
+    seed: int
+
+
+def setup_of(
+    record: GameRecord, analyst: Analyst, simulations: int | None, seed: int
+) -> JudgingSetup:
+    """Return what an analysis depends on; without simulations, by the analyst's own budget.
+
+    What people add to a record changes no judgement of its moves.
+    """
+    budget = {} if simulations is None else {analyst.budget: simulations}
+    return {
+        "record": replace(record, comments=[], variations=[], marks=[]).to_json_lines(),
+        "agent": analyst.agent,
+        "parameters": {**analyst.parameters, **budget},
+        "seed": seed,
+    }
+
+
+@contextmanager
+def judging(setup: JudgingSetup) -> Iterator[Performer]:
+    """Make what performs tasks."""
+    record, parameters = read_record(setup["record"]), setup["parameters"]
+    game = recorded_game(record.game, record.game_parameters)
+    agent = make_agent(setup["agent"], game, **parameters)
+    truth: Search | None = None
+    if not game.info.perfect_information:
+        analyst = analyst_of(game)
+        budget = int(parameters.get(analyst.budget, 1000))
+        truth = analyst.truth(budget) if analyst.truth else OpenSearch(game, budget)
+    try:
+        yield lambda task: judge(record, game, agent, truth, task, seed=setup["seed"])
+    finally:
+        agent.close()
+
+
+def judge(
+    record: GameRecord, game: Game, agent: Agent, truth: Search | None, task: Task, *, seed: int
+) -> list[dict[str, Json]]:
+    """Return the judgements of a task, as the analysis' journal stores them."""
+    seat, player, plies = InProcessSeat(agent), task["player"], task["plies"]
+    kept = *_KEPT, *filter(None, [estimate_of(renderer_for(game))])
+    seat.new_game(derive_seed(seed, "analysis", plies[0]), player=player, log=None)
+    state, judgements = game.new_initial_state(), []
+    for ply in range(plies[-1] + 1):
+        observation = state.observation(player)
+        if observation is not None:
+            seat.observe(observation)
+        action = record.moves[ply].action if ply < len(record.moves) else None
+        if ply in plies:
+            judgement = {"ply": ply, "actor": player, **_of_agent(agent, action, kept)}
+            if truth is not None:
+                truth.new_game(derive_seed(seed, "truth", ply))
+                judgement["truth"] = _of_position(truth, state, player)
+            judgements.append(judgement)
+        if action is not None:
+            state.apply_action(action)
+    return judgements
+
+
+_KEPT: Final = ("score", "scores", "information", "worlds")
+"""Statistics that a judgement keeps, beside the estimate that a renderer draws."""
+
+
+def _of_agent(agent: Agent, action: int | None, kept: Iterable[str]) -> dict[str, Json]:
+    decision, played = agent.judge(action)
+    figures = decision.statistics
+    line = figures.get("pv")
+    line = line if isinstance(line, list) and line[:1] == [decision.action] else [decision.action]
+    evaluation = Evaluation.from_statistics(figures)
+    return {
+        "line": line,
+        "played": played,
+        **({} if evaluation is None else evaluation.statistics()),
+        **{key: figures[key] for key in kept if key in figures},
+    }
+
+
+def _of_position(truth: Search, state: State, player: int) -> Json:
+    """Return what is best in a true position; None where its search cannot say."""
+    if state.acting_players()[0] != player:
+        return None  # of a decision that several players take at once
+    try:
+        result = truth.search(state)
+    except MiaiError:
+        return None
+    return {"line": list(result.pv[:10]), **Evaluation(result.value, result.unit).statistics()}
