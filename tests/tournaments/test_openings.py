@@ -31,9 +31,8 @@ from miai.playing.replay import replay
 from miai.record_reader import read_record
 from miai.search.evaluators import Appraisal, Appraiser
 from miai_tournaments.commands import opening_book as book_command
-from miai_tournaments.config.balance import Balance
 from miai_tournaments.config.load import Tournament
-from miai_tournaments.config.opening_source import Openings, plain_lines
+from miai_tournaments.config.opening_source import Balance, Openings, plain_lines
 from miai_tournaments.config.schema import TournamentConfig
 from miai_tournaments.report.details import build_details, game_of
 from miai_tournaments.report.live import Reporter

@@ -45,9 +45,9 @@ def fragile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
         file.write_text(MORTAL.format(sign=str(sign)).replace("os._exit(7)", failure))
         return sign
 
-    for module in ("miai.web.game_analyses", "miai.analysis.analysis"):
+    for module in ("miai.web.records", "miai.analysis.analysis"):
         monkeypatch.setattr(f"{module}.analyst_of", lambda game: analyst)
-    monkeypatch.setattr("miai.web.game_analyses.available_processors", lambda: 1)
+    monkeypatch.setattr("miai.web.records.available_processors", lambda: 1)
     return make
 
 
@@ -86,7 +86,7 @@ def test_an_analyst_that_dies_or_hangs_is_named_and_its_work_is_kept(
     failure: str,
     said: str,
 ) -> None:
-    monkeypatch.setattr("miai.web.game_analyses.TASK_SECONDS", 9.0)
+    monkeypatch.setattr("miai.web.records.TASK_SECONDS", 9.0)
     sign, address = fragile(failure), begun(browser)
     news = rested(browser, address)
     assert news["text"].startswith("the analyst file failed: job at ply 4: worker process ")

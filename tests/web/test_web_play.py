@@ -21,9 +21,9 @@ from miai.api import renderer_for
 from miai.errors import ConfigError, RecordError
 from miai.files import Journal
 from miai.plain import Json
-from miai.playing.hints import decision_in_place, hint_line
 from miai.playing.match import InProcessSeat
 from miai.playing.replay import replay
+from miai.playing.session import decision_in_place, hint_line
 from miai.plugins.kinds import AGENT
 from miai.plugins.loader import registry
 from miai.record import MoveRecord

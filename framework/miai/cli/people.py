@@ -30,9 +30,8 @@ from miai.game import Game, State
 from miai.information import PlayerView
 from miai.parameters import Parameters
 from miai.plain import dumps, listed
-from miai.playing.hints import decision_in_place, hint_line
 from miai.playing.match import Seat, play_in_process
-from miai.playing.session import RevisableGame, TakeBack
+from miai.playing.session import RevisableGame, TakeBack, decision_in_place, hint_line
 from miai.record import MoveRecord, PlayerRecord, winners_text
 from miai.render import Renderer, StyledRenderer, action_text, hint_of
 from miai.search.protocol import SearchResult, SimultaneousSearch

@@ -40,9 +40,8 @@ from miai.information import PlayerView
 from miai.pages.document import printable
 from miai.pages.replay_page import legend
 from miai.plain import Json, dumps, listed, one_line, to_plain
-from miai.playing.hints import decision_in_place, hint_line
 from miai.playing.match import DrawAgreed, Seat, SeatReply, play_game, turn_is_over
-from miai.playing.session import RevisableGame, TakeBack
+from miai.playing.session import RevisableGame, TakeBack, decision_in_place, hint_line
 from miai.plugins.kinds import GAME
 from miai.plugins.loader import registry
 from miai.process.agent_process import AgentProcess

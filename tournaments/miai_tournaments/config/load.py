@@ -27,7 +27,6 @@ from miai.plugins.kinds import ADJUDICATOR, GAME
 from miai.plugins.loader import registry, use_plugin_file
 from miai.plugins.registry import Component
 from miai.seeds import SEED_BITS
-from miai_tournaments.config.balance import check_balance
 from miai_tournaments.config.entrants import (
     build_format,
     check_names,
@@ -40,6 +39,7 @@ from miai_tournaments.config.entrants import (
 from miai_tournaments.config.mistakes import Mistakes
 from miai_tournaments.config.opening_source import (
     Openings,
+    check_balance,
     check_settings,
     file_openings,
     in_order,

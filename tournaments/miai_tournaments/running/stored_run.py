@@ -13,11 +13,10 @@ from pydantic import ValidationError
 from miai.errors import MiaiError, StoreError
 from miai.game import Game
 from miai.parameters import explain
-from miai_tournaments.config.balance import check_balance
 from miai_tournaments.config.entrants import build_format
 from miai_tournaments.config.extension import resolve, resolved_format
 from miai_tournaments.config.load import Tournament
-from miai_tournaments.config.opening_source import Openings, plain_lines
+from miai_tournaments.config.opening_source import Openings, check_balance, plain_lines
 from miai_tournaments.config.schema import TournamentConfig
 from miai_tournaments.formats.format import Format
 from miai_tournaments.store.database import damaged

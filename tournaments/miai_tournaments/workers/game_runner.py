@@ -21,7 +21,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import psutil
 
@@ -234,7 +234,7 @@ UNNAMED = ".running-"
 """Prefix of the log folder of a running game; the referee's process id follows."""
 
 
-class GameRunner:
+class GameRunner(contextlib.AbstractContextManager["GameRunner"]):
     """Plays games: keeps the game objects, and the agents in a `SeatPool`.
 
     A context manager; leaving it ends the agents, at once after an exception.
@@ -266,9 +266,6 @@ class GameRunner:
                 reason=f"{type(error).__name__}: {error}",
                 seconds=time.monotonic() - began,
             )
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, kind: object = None, *rest: object) -> None:
         self._pool.close(politely=kind is None)

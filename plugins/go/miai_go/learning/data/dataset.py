@@ -15,6 +15,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
@@ -488,7 +489,7 @@ def _order(data: GoDataset, sampling: Sampling) -> tuple[NDArray[np.int32], NDAr
     return games.astype(np.int32), (positions - begins[games]).astype(np.int16)
 
 
-class Prefetcher:
+class Prefetcher(AbstractContextManager["Prefetcher"]):
     """Iterator over the batches of a stream that makes some of them in advance.
 
     Used in a ``with`` statement, which ends the thread; the stream is not used beside it.
@@ -510,9 +511,6 @@ class Prefetcher:
         self._ahead: deque[Future[Batch]] = deque()
         for _ in range(max(1, depth)):
             self._make_another()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         self.close()

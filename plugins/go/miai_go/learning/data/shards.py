@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
@@ -313,7 +313,7 @@ def write_shard(
     return GAME_SHARDS.write(folder, number, columns_of(games), fields)
 
 
-class ShardWriter:
+class ShardWriter(AbstractContextManager["ShardWriter"]):
     """Appends games to a shard set.
 
     Use it in a ``with`` statement, which finishes the last shard and lets other processes write to
@@ -363,9 +363,6 @@ class ShardWriter:
                         "to another folder"
                     )
             self._lock = lock.pop_all()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         with self._lock:

@@ -14,10 +14,10 @@ import re
 import sys
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Generic, Self, TextIO, TypeVar
+from typing import Any, Final, Generic, TextIO, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -164,7 +164,7 @@ _EVENTS: Final = "events"
 _LOCK: Final = "lock"
 
 
-class TrainingJournal:
+class TrainingJournal(AbstractContextManager["TrainingJournal"]):
     """Writes figures by step; used in a ``with`` statement.
 
     ``log.csv`` has a row for every figure: step, name, value, seconds since 1970. A run that goes
@@ -208,10 +208,6 @@ class TrainingJournal:
         self._rows = csv.writer(self._file)
         if self._file.tell() == 0:
             self._rows.writerow(["step", "name", "value", "time"])
-
-    def __enter__(self) -> Self:
-        """Return itself."""
-        return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         """Close the files."""
