@@ -1,14 +1,19 @@
-"""The Python of the pages runs, and its sessions print what the pages say."""
+"""The Python of the pages and of the notebook runs; sessions print what the pages say."""
 
 from __future__ import annotations
 
+import ast
+import builtins
 import doctest
+import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.docs.page_parts import ROOT, blocks, run_session
+from tests.docs.page_parts import DOCS, ROOT, blocks, run_session
 
+import miai
 from miai.errors import ConfigError
 from miai_tournaments.api import run_tournament
 
@@ -28,6 +33,9 @@ PAGES = {
     "plugins/rbc/README.md": 1,
 }
 """Pages and their numbers of blocks; pages of Python that needs more have tests of their own."""
+PATH = DOCS / "tournament.ipynb"
+CELLS = json.loads(PATH.read_text("utf-8"))["cells"]
+CODE = [ast.parse("".join(c["source"]), PATH.name) for c in CELLS if c["cell_type"] == "code"]
 
 
 @pytest.mark.parametrize(
@@ -86,3 +94,38 @@ def test_every_mistake_in_a_mapping_is_named_with_its_path(tmp_path: Path) -> No
     for path in ("tournament.rounds", "game", "tic_tac_toe"):
         assert path in str(caught.value)
     assert not (tmp_path / "run").exists()
+
+
+# -- the notebook ---------------------------------------------------------------------------------
+
+
+def test_its_cells_are_stripped_and_use_names_that_exist() -> None:
+    assert not any(cell.get("outputs") or cell.get("execution_count") for cell in CELLS)
+    names: dict[str, Any] = {}
+    for node in (node for cell in CODE for node in ast.walk(cell)):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            exec(compile(ast.Module([node], []), PATH.name, "exec"), names)
+        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) == "miai":
+            assert hasattr(miai, node.attr)
+        elif isinstance(node, ast.Name):
+            assert isinstance(node.ctx, ast.Store) or node.id in names | vars(builtins), node.id
+            names[node.id] = node
+
+
+@pytest.mark.slow
+def test_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From top to bottom, twice: the second time the run is there already."""
+    monkeypatch.chdir(tmp_path)
+    shown: list[list[Any]] = []
+    for _ in range(2):
+        names: dict[str, Any] = {}
+        shown.append([])
+        for cell in CODE:
+            *before, last = cell.body
+            assert isinstance(last, ast.Expr)
+            exec(compile(ast.Module(before, []), PATH.name, "exec"), names)
+            shown[-1].append(eval(compile(ast.Expression(last.value), PATH.name, "eval"), names))
+    for value in shown[0][:-1]:
+        assert value._repr_html_() or value._repr_svg_()
+    assert shown[0][-1] == shown[1][-1]
+    assert names["result"].statistics["solved"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from miai.clock import TimeControl
 from miai.errors import RecordError
 from miai.plain import MAX_DEPTH
 from miai.playing.replay import replay
+from miai.plugins.versions import versions_of
 from miai.record import (
     GameRecord,
     MoveRecord,
@@ -335,3 +337,14 @@ def test_the_end_in_words(
         detail=detail,
     )
     assert ending_text(record, miai.load_game(game)) == said
+
+
+def test_libraries_that_a_plugin_requires_are_named_with_it() -> None:
+    versions = versions_of("go", ["mcts", "random"])
+    for name in ("miai", "miai-go", "numba", "numpy"):
+        assert versions[name] == version(name)
+    assert "numba" not in versions_of("tic_tac_toe", ["mcts"])
+
+
+def test_unregistered_components_add_nothing() -> None:
+    assert versions_of("no_such_game", ["no_such_agent"]).keys() == {"python", "miai", "numpy"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import pytest
 from tests.child_imports import install
+from tests.tournaments.support import RANDOMS, config_text
+from tests.warm_command import run_miai
 
 from miai.errors import PluginLoadError, UnknownComponentError
 from miai.plugins.loader import PluginHost, PluginWarning
@@ -20,6 +23,9 @@ GOOD = """
 from miai import hookimpl
 from miai.plugins.kinds import Kind
 COLOUR = Kind("good.colour", "builtins:str", (), "Colours")
+
+
+
 @hookimpl
 def miai_register(registry):
     registry.declare(COLOUR)
@@ -275,3 +281,38 @@ def test_check_notices_a_plugin_that_registers_nothing(
 def test_a_plugin_of_commands_alone_registers_enough(modules: Path) -> None:
     source = "from miai import hookimpl\n@hookimpl\ndef miai_register_commands(app): pass"
     assert host(entry(modules, "commands", source)).check()[-1].state == "loaded"
+
+
+def run(*words: str, cwd: Path, status: int = 0, **environment: str) -> str:
+    done = run_miai(words, cwd=cwd, env={**os.environ, **environment}, timeout=120)
+    assert done.returncode == status, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "there is no such file"),
+        ("import miai\n1 / 0\n", "cannot be imported: line 2: ZeroDivisionError"),
+        ("def f(:\n", "cannot be imported: line 1: SyntaxError"),
+        ("import miai\n", "is not loaded as a plugin: PluginLoadError: registers nothing"),
+        (
+            "import miai\n@miai.hookimpl\ndef miai_register(registry):\n"
+            "    registry.add('game', 'go', miai.Game, summary='Another')\n",
+            "game 'go' is already registered by plugin 'go'",
+        ),
+    ],
+)
+def test_a_file_that_is_no_plugin_is_one_mistake_of_the_config(
+    tmp_path: Path, text: str | None, message: str
+) -> None:
+    (tmp_path / "x.toml").write_text('plugins = ["other.py"]\n' + config_text(*RANDOMS))
+    if text is not None:
+        (tmp_path / "other.py").write_text(text)
+    first, *_ = run("tournament", "check", "x.toml", cwd=tmp_path, status=2).splitlines()
+    assert first.startswith("miai: x.toml: plugins[0]: ")
+    assert message in first
+    if text is not None:
+        said = run("list", "game", cwd=tmp_path, MIAI_PLUGIN_FILES="other.py")
+        assert message in said

@@ -25,7 +25,7 @@ import shlex
 import time
 from collections.abc import Collection, Sequence, Set
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
@@ -53,10 +53,6 @@ from miai_go.rules.board import BLACK_STONE, WHITE_STONE
 from miai_go.rules.coordinates import parse_vertex, vertex
 from miai_go.rules.dead_stones import RefereeError, settle
 from miai_go.rules.game import GoGame, GoState, Phase
-
-if TYPE_CHECKING:
-    from miai_go.rules.game import GoGame
-
 
 COLOR_NAMES: Final = ("b", "w")
 """Players 0 and 1 in GTP."""
