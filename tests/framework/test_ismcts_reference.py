@@ -1,4 +1,4 @@
-"""ISMCTS and PIMC: chosen actions beside OpenSpiel, legal, reproducible, blind to the true state."""
+"""ISMCTS and PIMC: actions beside OpenSpiel, legal, reproducible, blind to the true state."""
 
 from __future__ import annotations
 

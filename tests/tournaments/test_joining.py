@@ -1,4 +1,4 @@
-"""Runs joined by their agents' identities, results from elsewhere, and the command ``miai rate``."""
+"""Runs joined by agents' identities, results from elsewhere, and the command ``miai rate``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The executor ``ray``: the same games; what deaths cost; clusters that are not there; two nodes."""
+"""The executor ``ray``: the same games; what deaths cost; clusters that are not there; nodes."""
 
 from __future__ import annotations
 
