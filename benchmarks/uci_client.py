@@ -27,7 +27,8 @@ import chess.engine
 import psutil
 
 from miai.errors import MiaiError
-from miai_rbc.engines.stockfish import UciProcess, find_engine
+from miai_rbc.engines.stockfish import find_engine
+from miai_rbc.engines.uci import UciProcess
 
 OPTIONS: Final = {"Hash": 16, "Threads": 1}
 WANTED: Final = chess.engine.INFO_SCORE | chess.engine.INFO_PV
@@ -62,7 +63,7 @@ Ask = Callable[[Sequence[chess.Board], Limit], list[str]]
 
 @contextmanager
 def own(program: str) -> Iterator[Ask]:
-    """Ask with `miai_rbc.engines.stockfish`."""
+    """Ask with `miai_rbc.engines.uci`."""
     process = UciProcess([program], OPTIONS, seconds=SECONDS)
 
     def ask(boards: Sequence[chess.Board], limit: Limit) -> list[str]:

@@ -223,7 +223,7 @@ def check_reconchess() -> Check:
 
 def check_uci() -> Check:
     """What a UCI engine may write."""
-    from miai_rbc.engines.stockfish import EngineError, _parse
+    from miai_rbc.engines.uci import EngineError, _parse
 
     def check(data: bytes) -> None:
         lines = [line for line in data.decode("utf-8", "replace").splitlines() if line.split()]

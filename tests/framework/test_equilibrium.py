@@ -17,14 +17,8 @@ from miai import Game
 from miai.equilibria import exploitability, extract
 from miai.equilibria.tree import InformationSet
 from miai.errors import ParameterError, UnsuitableGameError
-from miai.search.equilibrium import (
-    Equilibrium,
-    EquilibriumParameters,
-    GrowingTree,
-    RootWorld,
-    Sequences,
-    complete_tree,
-)
+from miai.search.equilibrium import Equilibrium, EquilibriumParameters
+from miai.search.growing_tree import GrowingTree, RootWorld, Sequences, complete_tree
 from miai_openspiel.games import OpenSpielGame
 
 ABRUPT_HEX = "dark_hex(num_rows=2,num_cols=2,gameversion=adh)"

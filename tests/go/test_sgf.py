@@ -26,7 +26,8 @@ from miai_go.rules.coordinates import vertex
 from miai_go.rules.game import GoGame, Start
 from miai_go.rules.game_parameters import SgfOpeningParameters
 from miai_go.sgf.check import SgfError
-from miai_go.sgf.grammar import charset_named, parse
+from miai_go.sgf.decoding import charset_named
+from miai_go.sgf.grammar import parse
 from miai_go.sgf.reading import SgfGame, SgfOpenings, read_bytes, read_file
 from miai_go.sgf.results import result_of
 from miai_go.sgf.writing import SgfRecords, state_to_sgf

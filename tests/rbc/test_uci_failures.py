@@ -20,14 +20,8 @@ from miai.errors import AgentUnavailableError, ParameterError
 from miai.parameters import build_parameters
 from miai_rbc.agents.choice import make_engine
 from miai_rbc.engines.kernel import KernelEngine
-from miai_rbc.engines.stockfish import (
-    EngineError,
-    StockfishEngine,
-    UciLine,
-    UciProcess,
-    _parse,
-    settle,
-)
+from miai_rbc.engines.stockfish import StockfishEngine, settle
+from miai_rbc.engines.uci import EngineError, UciLine, UciProcess, _parse
 from miai_rbc.kernels.bitboards import NO_MOVE, WIN
 from miai_rbc.rbc_parameters import SamplingParameters, StrongParameters, UciEngine
 from miai_rbc.rules.board_set import BoardSet

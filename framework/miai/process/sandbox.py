@@ -3,7 +3,7 @@
 ``none``: no process of its own; see `miai.playing.match.InProcessSeat`.
 
 ``process``: a process of its own, killed as a group. On Linux it gives up the rights to act on
-other processes (`miai.process.confined`), to read what is hidden from it and to change files that
+other processes (`miai.process.seccomp`), to read what is hidden from it and to change files that
 are not its own (`miai.process.landlock`), as far as the kernel supports that.
 
 ``sandbox``: in addition, namespaces of its own, made by bubblewrap: it sees no other process, has

@@ -37,7 +37,8 @@ from miai_go.rules.game_parameters import (
     default_max_moves,
 )
 from miai_go.sgf.check import MAX_FILE_BYTES, SgfError, shown
-from miai_go.sgf.grammar import decode, parse
+from miai_go.sgf.decoding import decode
+from miai_go.sgf.grammar import parse
 from miai_go.sgf.results import StatedResult, result_of
 from miai_go.sgf.rule_sets import rule_set_named
 from miai_go.sgf.sources import read_bytes_of
