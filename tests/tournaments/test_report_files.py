@@ -206,7 +206,9 @@ def test_a_series_is_of_the_one_number_in_which_players_of_an_agent_differ() -> 
     sizes = {"a": 100, "b": 1, "c": 10, "d": 10, "e": 1000}
     entered = [
         PlayerRow(
-            name=name, agent="mcts", parameters={"size": size, "reuse": name != "d", "rate": 0.5}
+            name=name,
+            agent="mcts",
+            parameters={"reuse": name != "d", "huge": 1e300, "size": size, "rate": 0.5},
         )
         for name, size in sizes.items()
     ]
