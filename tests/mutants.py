@@ -1,10 +1,10 @@
 """Wrong edits that tests must notice: ``make mutants``, or ``python -m tests.mutants --help``.
 
 Draws places in the packages at random, changes each as an operator of Cosmic Ray says, and runs
-``make test PKG=PART`` for the part that it lies in and ``make test``: first the files that import
-the module, the slow tests of the part before those of other parts. Each worker edits a copy of the
-checkout. A test that fails, by itself too, kills the mutant if it passes without the edit. The
-journal has a line for each mutant; an interrupted run continues from it.
+``make test``, and of the slow tests of the part that the place lies in those that name its package:
+first the files that import the module. Each worker edits a copy of the checkout. A test that fails,
+by itself too, kills the mutant if it passes without the edit. The journal has a line for each
+mutant; an interrupted run continues from it.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ SAME: Final = {
 """Operators that put identity for equality, or the reverse: for None and numbers it is the same."""
 QUICK: Final = "not slow and not soak"
 SLOW: Final = "slow and not soak"
-TIMEOUT: Final = 1200.0
-"""Seconds of one run of tests; a mutant that loops for ever is killed by it."""
+TIMEOUT: Final = 3600.0
+"""Seconds of one run of tests, even beside other work. A test that hangs is killed long before."""
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ class Copy:
         cache = self.folder / ".pytest_cache"
         shutil.rmtree(cache, ignore_errors=True)
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-m", marks]
-        command += ["-o", f"cache_dir={cache}", "--timeout", "120", *tests]
+        command += ["-o", f"cache_dir={cache}", "--timeout=120", "--timeout-method=thread", *tests]
         command += [f"--deselect={test}" for test in left_out]
         try:
             run = subprocess.run(
@@ -206,10 +206,11 @@ class Copy:
         return next(iter(names), f"pytest's exit status {run.returncode}")
 
 
-def tests_of(path: Path) -> tuple[list[str], list[str], list[str]]:
-    """Return the test files that import a module, those of its part, and the others.
+def tests_of(path: Path) -> tuple[list[str], list[str], list[str], list[str]]:
+    """Return the test files that import a module, others of its part, of the rest, and slow ones.
 
-    The likelier they are to notice an edit, the earlier.
+    The likelier they are to notice an edit, the earlier. The slow ones are those of the part that
+    name the module's package; what the others would have noticed counts as a survivor.
     """
     part = PARTS["/".join(path.parts[: 2 if path.parts[0] == "plugins" else 1])]
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
@@ -227,8 +228,11 @@ def tests_of(path: Path) -> tuple[list[str], list[str], list[str]]:
     near.sort(key=lambda file: (not file.startswith(folders), name not in file))
     far = sorted(texts.keys() - near, key=lambda file: (package not in texts[file], file))
     own = [file for file in [*near, *far] if file.startswith(folders)]
+    rest = [file for file in own if file not in near]
     own.sort(key=lambda file: not file.startswith("tests/types/"))  # quickest of the slow ones
-    return near, own, [file for file in far if file not in own]
+    around, folder = package.removesuffix(".kernels"), f"/{path.parts[-2]}/"
+    slow = [file for file in own if around in texts[file] or folder in file]
+    return near, rest, [file for file in far if file not in own], slow
 
 
 def _killer(tests: list[str], marks: str, copy: Copy, clean: Copy) -> str | None:
@@ -257,9 +261,8 @@ def judge(mutant: Mutant, copy: Copy, clean: Copy) -> dict[str, Any]:
     killer = None
     try:
         file.write_text(code, encoding="utf-8")
-        near, own, others = tests_of(path)
-        rest = [file for file in own if file not in near]
-        for tests, marks in ((near, QUICK), (rest, QUICK), (own, SLOW), (others, QUICK)):
+        near, rest, others, slow = tests_of(path)
+        for tests, marks in ((near, QUICK), (rest, QUICK), (slow, SLOW), (others, QUICK)):
             killer = _killer(tests, marks, copy, clean) if tests else None
             if killer:
                 break
