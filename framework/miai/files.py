@@ -294,7 +294,7 @@ def _entry(line: bytes) -> Any:
 # Missing paths
 
 
-def absence(path: Path, beside: Iterable[str] = ()) -> str:
+def absence(path: Path, beside: Iterable[str]) -> str:
     """Return the message that a path does not exist, with near matches.
 
     `beside` are valid names in its folder, listed if they are few and none is near.

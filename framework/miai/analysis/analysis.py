@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import log2
 from pathlib import Path
 from statistics import fmean
@@ -83,10 +83,10 @@ class JudgedMove:
     actor: int
     action: int
     assessment: Assessment
-    truth: Assessment | None = None
-    points: float | None = None
-    information: tuple[float, ...] = ()
-    gained: float | None = None
+    truth: Assessment | None
+    points: float | None
+    information: tuple[float, ...]
+    gained: float | None
 
     @property
     def best(self) -> bool:
@@ -154,10 +154,10 @@ class Analysis:
     setup: JudgingSetup
     moves: Sequence[JudgedMove]
     curve: Sequence[tuple[int, int, Evaluation]]
-    truth: Sequence[tuple[int, int, Evaluation]] = ()
-    outlooks: Mapping[int, Outlook] = field(default_factory=dict)
-    judged: int = 0
-    total: int = 0
+    truth: Sequence[tuple[int, int, Evaluation]]
+    outlooks: Mapping[int, Outlook]
+    judged: int
+    total: int
     failure: str = ""
 
     @property

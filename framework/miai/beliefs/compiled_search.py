@@ -77,7 +77,7 @@ def entry_bytes(rule: Rule, words: int) -> int:
     return sketch + 8 * words * (rule.verified or not sketched)
 
 
-def make_memory(rule: Rule, words: int, *, limit: int, adaptive: bool = False) -> Memory:
+def make_memory(rule: Rule, words: int, *, limit: int, adaptive: bool) -> Memory:
     """Return an empty memory with room for `limit` bytes of entries.
 
     Args:

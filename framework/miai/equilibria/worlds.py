@@ -50,9 +50,7 @@ def line_of(observation: Observation) -> bytes:
     return dumps([o.player, o.actor, o.action, data, o.legal_actions, o.actions]).encode("ascii")
 
 
-def number_worlds(
-    game: Game, limit: int, progress: Callable[[int], None] | None = None
-) -> GameWorlds:
+def number_worlds(game: Game, limit: int, progress: Callable[[int], None] | None) -> GameWorlds:
     """Return the worlds of a game.
 
     Args:

@@ -186,7 +186,7 @@ def frames_of(
     *,
     worlds: int,
     drawn: int = MOST_DRAWN,
-    outlooks: Mapping[int, Outlook] | None = None,
+    outlooks: Mapping[int, Outlook] | None,
 ) -> Iterator[Frame]:
     """Yield the frames of a recorded game, one more than it has actions; then its variations'.
 
@@ -300,7 +300,7 @@ class Candidate:
     text: str
     visits: float | None = None
     value: float | None = None
-    prior: float | None = None
+    prior: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -305,8 +305,8 @@ def replay_values(
     game_id: str,
     *,
     worlds: int = WORLDS,
-    links: Mapping[str, str] | None = None,
-    analysis: Analysis | None = None,
+    links: Mapping[str, str] | None,
+    analysis: Analysis | None,
     live: str = "",
 ) -> dict[str, Any]:
     """Return the variables of the template ``replay.html``, as `replay_page`.

@@ -13,7 +13,7 @@ from miai.errors import PluginError
 from miai.plugins.loader import PluginStatus, plugin_host
 
 
-def component_version(kind: str, name: str, *, game: str | None = None) -> str:
+def component_version(kind: str, name: str, *, game: str | None) -> str:
     """Return the version of a component's distribution; empty if unknown."""
     status = _plugin_of(kind, name, game)
     if status is None:

@@ -58,7 +58,7 @@ class RootWorld:
     sequences: tuple[int, int]
     belief: float
     share: float
-    alternative: float | None = None
+    alternative: float | None
 
 
 class GrowingTree:

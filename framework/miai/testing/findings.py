@@ -31,8 +31,8 @@ class ConformanceReport:
     seed: int
     games: int
     positions: int
-    beliefs: int = 0
-    skipped: tuple[str, ...] = ()
+    beliefs: int
+    skipped: tuple[str, ...]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class Findings:
 
     subject: str
     seed: int
-    skip: Collection[str] = ()
+    skip: Collection[str]
     games: int = 0
     positions: int = 0
     beliefs: int = 0

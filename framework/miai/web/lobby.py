@@ -197,7 +197,7 @@ def clock_fields(entered: Mapping[str, str], mistakes: Mapping[str, str]) -> lis
     return [kind, *others]
 
 
-def agents_of(game: str, *, programs: bool = False) -> list[Component[Any]]:
+def agents_of(game: str, *, programs: bool) -> list[Component[Any]]:
     """Return the agents that can play a game in a process of their own, sorted by name.
 
     Those that run code which their parameters name are left out without `programs`.

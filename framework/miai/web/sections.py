@@ -59,7 +59,7 @@ class Site:
     folder: Path
     paths: tuple[Path, ...]
     show: ShowRecord
-    programs: bool = False
+    programs: bool
 
 
 class WebSection(Protocol):

@@ -632,7 +632,7 @@ class GameTable:
         """Whether the game can be paused: nobody waits for a person."""
         return not self._people
 
-    def set_pace(self, *, paused: bool, step: bool = False) -> None:
+    def set_pace(self, *, paused: bool, step: bool) -> None:
         """Pause the game after the next move, or let it go on; `step` allows one move.
 
         Raises `ConfigError` if a person plays.
@@ -921,7 +921,7 @@ def described(chair: Chair) -> str:
     return (chair.name or "a person") if chair.agent == PERSON else chair.agent
 
 
-def _seat_person(chair: Chair, browser: str, name: str = "") -> None:
+def _seat_person(chair: Chair, browser: str, name: str) -> None:
     chair.browser, chair.name, chair.invitation = browser, name, ""
 
 

@@ -107,8 +107,8 @@ def build_format(
     *,
     rounds: int,
     seed: int,
-    payoff_bound: float | None = None,
-    seats: int = 2,
+    payoff_bound: float | None,
+    seats: int,
 ) -> Format:
     """Return the format of a tournament.
 

@@ -78,7 +78,7 @@ class LogPosterior(Protocol[Point_co]):
         """Return the log-posterior at parameters ``(B, P)``."""
 
 
-def check_range(name: str, value: float, low: float, high: float, what: str = "a number") -> None:
+def check_range(name: str, value: float, low: float, high: float, what: str) -> None:
     """Raise `ConfigError` unless an option lies between `low` and `high`."""
     if not low <= value <= high:
         raise ConfigError(f"{name}: is {value}; give {what} from {low:g} to {high:g}")

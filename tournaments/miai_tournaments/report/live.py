@@ -210,7 +210,7 @@ class RunStatus:
     runner: str | None
     voids: tuple[tuple[str, int, str], ...]
     gaps: tuple[str, ...] = ()
-    open: bool = False
+    open: bool
     paused: bool = False
 
     def to_json(self) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def record_of(store: Store, game_id: str) -> GameRecord:
 
 
 def write_replays(
-    store: Store, rows: Sequence[GameRow], folder: Path, *, progress: TextIO | None = None
+    store: Store, rows: Sequence[GameRow], folder: Path, *, progress: TextIO | None
 ) -> None:
     """Write the pages of games to ``replays/`` in a folder that holds the report's page.
 

@@ -224,7 +224,7 @@ class SessionTable:
         return FreeState(self.game, self.game.start, start.board)
 
 
-def load_sgf(table: SessionTable, path: Path, *, before: int | None = None) -> None:
+def load_sgf(table: SessionTable, path: Path, *, before: int | None) -> None:
     """Set up the main line of a file's first game, with its size, komi and rules.
 
     With `before`, the moves from that number on are left out. Raises `GtpError` if the file cannot
@@ -243,7 +243,7 @@ def load_sgf(table: SessionTable, path: Path, *, before: int | None = None) -> N
         raise GtpError(f"cannot load file: {path}: {error}") from error
 
 
-def table_as_sgf(table: SessionTable, *, result: str = "") -> str:
+def table_as_sgf(table: SessionTable, *, result: str) -> str:
     """Return the game as SGF."""
     file = game_file(table.game)
     if result:

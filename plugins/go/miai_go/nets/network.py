@@ -374,7 +374,7 @@ def _check_tensors(outline: nn.Module, tensors: Tensors, *, where: str) -> None:
             )
 
 
-def encoder_of(header: WeightsHeader, *, where: str, size: int | None = None) -> Encoder:
+def encoder_of(header: WeightsHeader, *, where: str, size: int | None) -> Encoder:
     """Return the encoder whose planes weights take on a board of `size`.
 
     Raises `WeightsError` as `WeightsHeader.board_size`, and if the encoder is unavailable.

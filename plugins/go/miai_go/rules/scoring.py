@@ -36,7 +36,7 @@ class Score:
     black: float
     white: float
     owners: NDArray[np.int8]
-    dead: tuple[int, ...] = ()
+    dead: tuple[int, ...]
 
     @property
     def margin(self) -> float:

@@ -68,9 +68,9 @@ class SgfLine:
     start: Start
     actions: tuple[int, ...]
     place: str
-    nodes: tuple[tuple[Any, int], ...] = ()
-    begin: int = 1
-    faults: tuple[str, ...] = ()
+    nodes: tuple[tuple[Any, int], ...]
+    begin: int
+    faults: tuple[str, ...]
 
 
 def player_of(node: Any) -> int | None:
@@ -321,7 +321,7 @@ def board_of(file: Path, *, moves: int = 0) -> NDArray[np.int8]:
     return game.replay(game.playable(line), line, plies=moves).board.stones()
 
 
-def read_each(data: bytes, *, source: str = "SGF") -> Iterator[SgfGame | SgfError]:
+def read_each(data: bytes, *, source: str) -> Iterator[SgfGame | SgfError]:
     """Yield the games of SGF data; for a game that cannot be read, yield the error.
 
     Raises:
@@ -507,7 +507,7 @@ class SgfGame:
         values = self.playable_parameters(line, **overrides)
         return GoGame(GoParameters.model_validate(values))
 
-    def playable_parameters(self, line: SgfLine | None = None, **overrides: Any) -> dict[str, Any]:
+    def playable_parameters(self, line: SgfLine | None, **overrides: Any) -> dict[str, Any]:
         """Return the `parameters` of a game in which the whole line can be played.
 
         Where the rules forbid a move or are over before the last, they are relaxed, with a

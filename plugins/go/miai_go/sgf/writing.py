@@ -44,7 +44,7 @@ _COLORS: Final = "bw"
 # -- files, nodes and text, for every writer of SGF ---------------------------------------------
 
 
-def new_sgf(size: int, *, black: Iterable[int] = (), white: Iterable[int] = ()) -> Any:
+def new_sgf(size: int, *, black: Iterable[int], white: Iterable[int]) -> Any:
     """Return an sgfmill `Sgf_game` with set-up stones on these points, in UTF-8."""
     file = sgf.Sgf_game(size=size, encoding="UTF-8")
     stones = [[divmod(point, size) for point in points] for points in (black, white)]

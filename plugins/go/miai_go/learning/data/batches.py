@@ -53,11 +53,11 @@ class Batch:
     ply: NDArray[np.int64]
     game: NDArray[np.int64]
     symmetry: NDArray[np.uint8]
-    policy: NDArray[np.float32] | None = None
-    weight: NDArray[np.float32] | None = None
-    root_value: NDArray[np.float32] | None = None
-    ownership: NDArray[np.int8] | None = None
-    positions: Positions | None = None
+    policy: NDArray[np.float32] | None
+    weight: NDArray[np.float32] | None
+    root_value: NDArray[np.float32] | None
+    ownership: NDArray[np.int8] | None
+    positions: Positions | None
 
     def __len__(self) -> int:
         return len(self.action)

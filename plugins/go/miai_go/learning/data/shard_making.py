@@ -36,8 +36,8 @@ def make_shards(
     workers: Sequence[WorkerT],
     *,
     settings: Mapping[str, Any],
-    sources: tuple[str, ...] = (),
-    progress: Callable[[int], None] | None = None,
+    sources: tuple[str, ...],
+    progress: Callable[[int], None] | None,
 ) -> int:
     """Write the missing shards of sets in order; return how many games were made now.
 

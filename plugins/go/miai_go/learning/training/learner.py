@@ -229,9 +229,7 @@ class Learner:
                     out[f"optimiser.{index}.{name}"] = value
         return {name: tensor.detach().cpu().contiguous() for name, tensor in out.items()}
 
-    def load_tensors(
-        self, tensors: Mapping[str, Tensor], *, steps: int, seconds: float = 0.0
-    ) -> None:
+    def load_tensors(self, tensors: Mapping[str, Tensor], *, steps: int, seconds: float) -> None:
         """Resume from the result of `tensors` after `steps` steps that took `seconds`.
 
         Raises:

@@ -75,7 +75,7 @@ def load_plan(
     *,
     command: str,
     assignments: Iterable[str] = (),
-    out: Path | None = None,
+    out: Path | None,
     example: str | None = None,
 ) -> TrainingPlan[ModelT]:
     """Read a training config and settle the run's folder.

@@ -65,11 +65,11 @@ class Answer:
 
     first: int
     safe: dict[Master, bool | None]
-    needs_move: bool | None = None
-    moves: tuple[int, ...] = ()
-    open_moves: tuple[int, ...] = ()
-    seki: bool | None = None
-    moves_asked: bool = True
+    needs_move: bool | None
+    moves: tuple[int, ...]
+    open_moves: tuple[int, ...]
+    seki: bool | None
+    moves_asked: bool
 
     @property
     def is_safe(self) -> bool | None:
@@ -105,7 +105,7 @@ class ProblemReport:
     answers: dict[int, Answer]
     nodes: int
     seconds: float
-    why: str = ""
+    why: str
 
     @property
     def status(self) -> Status:
