@@ -374,7 +374,7 @@ def _try_clock(seat: AgentSeat, game: Game, clock: Clock) -> None:
     reply = seat.act(clock.reading(), deadline=clock.deadline())
     if not clock.charge(reply.seconds):
         raise AgentTimeoutError(
-            f"agent '{seat.name}': its first move took {reply.seconds:.3f} s, and the clock of "
+            f"agent '{seat.name}': its first move took {reply.seconds:.2g} s, and the clock of "
             f"[time] has {limit:g} s; give it more"
         )
 

@@ -38,8 +38,8 @@ class PublicDataset:
     page: str
     sizes: tuple[int, ...]
     licence: str
-    url: str
-    size: int
+    url: str = ""
+    size: int = 0
     instructions: str
 
 
