@@ -921,7 +921,7 @@ def described(chair: Chair) -> str:
     return (chair.name or "a person") if chair.agent == PERSON else chair.agent
 
 
-def _seat_person(chair: Chair, browser: str, name: str) -> None:
+def _seat_person(chair: Chair, browser: str, name: str = "") -> None:
     chair.browser, chair.name, chair.invitation = browser, name, ""
 
 
