@@ -39,7 +39,11 @@ class FirstGame(Stopwatch):
 def seconds_to_first_game(players: int) -> float:
     """Return the wall time to the first finished game of a round-robin."""
     entries = [{"name": f"p{n}", "agent": "random"} for n in range(players)]
-    raw = {"tournament": {"name": "many"}, "game": {"name": "tic_tac_toe"}, "players": entries}
+    raw = {
+        "tournament": {"name": "many", "rounds": 1},
+        "game": {"name": "tic_tac_toe"},
+        "players": entries,
+    }
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "run"
         watch, began = FirstGame(folder), time.perf_counter()
