@@ -24,6 +24,7 @@ from typing import Any
 import numba
 
 from common.conditions import conditions, spread
+from common.evidence import record
 
 AGENTS: dict[str, tuple[str, dict[str, int], dict[str, int]]] = {
     "mcts": ("go", {"board_size": 9}, {"simulations": 50}),
@@ -78,6 +79,9 @@ def benchmark(repetitions: int) -> dict[str, Any]:
     return report
 
 
+ROWS = {"mcts": "cold-mcts", "fast-random": "cold-random", "rbc-strong": "cold-rbc"}
+
+
 def main() -> None:
     """Read the command line, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -85,8 +89,15 @@ def main() -> None:
     parser.add_argument(
         "--repetitions", type=int, default=3, help="Cold and warm runs per agent (3)"
     )
+    parser.add_argument("--record", action="store_true", help="Write the rows of the page")
     arguments = parser.parse_args()
     report = benchmark(arguments.repetitions)
+    if arguments.record:
+        for agent, row in ROWS.items():
+            (cold, low, high), (warm, *_) = (
+                report[f"interval_{state}"][agent] for state in ("cold", "warm")
+            )
+            record(row, f"{cold:.2f} s", interval=f"{low:.2f} to {high:.2f}", peer=f"warm {warm} s")
     if arguments.json:
         print(json.dumps(report))
         return
