@@ -266,6 +266,17 @@ def test_an_analyst_that_dies_is_named_and_the_same_command_goes_on(tmp_path: Pa
         assert (refused.returncode, why in refused.stderr) == (2, True), refused.stderr
 
 
+@pytest.mark.parametrize(
+    ("more", "error"), [(["--game", "2"], "--game 2: "), (["--analyst", "mtcs"], "mtcs")]
+)
+def test_what_is_wrong_in_a_file_is_said(more: list[str], error: str, tmp_path: Path) -> None:
+    (tmp_path / "two.sgf").write_text("(;GM[1]SZ[5]KM[9.9];B[aa])(;GM[6])")
+    said = call_miai(["analyze", str(tmp_path / "two.sgf"), *more]).stderr
+    assert said.count("two.sgf: ") == 2, "each once, before the error"
+    for word in ("KM[9.9] is not a multiple", "game 2: GM[6] is not Go", error):
+        assert word in said
+
+
 @pytest.mark.slow
 def test_an_analysis_stops_when_it_is_told_and_goes_on(tmp_path: Path) -> None:
     game, journal = miai.load_game("tic_tac_toe"), tmp_path / "kept"

@@ -277,7 +277,7 @@ def test_a_fault_of_pgn_costs_the_game_not_the_file(fault: str) -> None:
     warnings: Any = read[0].tags["warnings"]
     said, last = warnings
     assert last.startswith("game 4: ")
-    assert re.match("game 2: |x.pgn:[79]: |x.pgn:10: the game ends within", said)
+    assert re.match("game 2: |line [79]: |line 10: the game ends within", said)
     assert "warnings" not in read[1].tags
     with pytest.raises(RecordError, match=r"x\.pgn: game 1|x\.pgn:[134]: "):
         readable("pgn", "rbc").read(fault.encode(), source="x.pgn")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -98,11 +100,16 @@ def _record(file: Path, number: int) -> GameRecord:
     """Return a game of a file. Raises `ConfigError` or `RecordError`."""
     from miai.files import reading
     from miai.pages.document import counted
+    from miai.plain import one_line
     from miai.playing.record_files import read_records
 
     with reading(file, ConfigError):
         data = file.read_bytes()
     records = read_records(file.name, data)
+    # What was wrong with games that are left out is among the first one's.
+    said: list[Any] = [r.tags.get("warnings", ()) for r in (records[0], *records[number - 1 :][:1])]
+    for warning in dict.fromkeys(chain.from_iterable(said)):
+        print(f"{file}: {one_line(str(warning))}", file=sys.stderr)
     if number > len(records):
         raise ConfigError(f"--game {number}: {file} has {counted(len(records), 'game')}")
     return records[number - 1]

@@ -523,7 +523,8 @@ class PgnRecords:
         if not records:
             raise RecordError(str(refused[0]) if refused else f"{source}: holds no game of chess")
         if refused:
-            said = (str(error).removeprefix(f"{source}: ") for error in refused[:_MOST_WARNINGS])
+            places = (str(error).removeprefix(f"{source}:") for error in refused[:_MOST_WARNINGS])
+            said = (f"line {place}" if place[0].isdigit() else place.strip() for place in places)
             before: Any = records[0].tags.get("warnings", [])
             records[0].tags = {**records[0].tags, "warnings": [*before, *said]}
         return records
