@@ -4,7 +4,8 @@ Draws places in the packages at random, changes each as an operator of Cosmic Ra
 ``make test``, and of the slow tests of the part that the place lies in those that name its package:
 first the files that import the module. Each worker edits a copy of the checkout. A test that fails,
 by itself too, kills the mutant if it passes without the edit. The journal has a line for each
-mutant; an interrupted run continues from it.
+mutant; an interrupted run continues from it. Whoever shows that a survivor changes nothing adds
+``"same": "why"`` to its line: the next run draws another in its place, and records the reason.
 """
 
 from __future__ import annotations
@@ -288,9 +289,10 @@ def main() -> None:
     lines = journal.read_text(encoding="utf-8").splitlines() if journal.exists() else []
     done = [json.loads(line) for line in lines]
     known = {(line["path"], line["operator"], line["occurrence"]) for line in done}
+    same = [line for line in done if "same" in line]
     todo = [
         mutant
-        for mutant in draw(options.count, options.seed)
+        for mutant in draw(options.count + len(same), options.seed)
         if (mutant.path, mutant.operator, mutant.occurrence) not in known
     ]
     copies: SimpleQueue[Copy] = SimpleQueue()
@@ -317,7 +319,14 @@ def main() -> None:
     if options.count >= 100:
         killed = sum(bool(each["killed_by"]) for each in done)
         command = f"make mutants MUTANTS='--count {options.count} --seed {options.seed}'"
-        write_row("mutants", f"{killed} of {len(done)} killed", command=command)
+        left = [
+            {key: str(line.get(key, "")) for key in ("path", "line", "change", "same")}
+            for line in done
+            if not line["killed_by"]
+        ]
+        figure = f"{killed} of {len(done) - len(same)} killed"
+        peer = f"{len(same)} more change nothing" * bool(same)
+        write_row("mutants", figure, peer=peer, command=command, table=left)
 
 
 if __name__ == "__main__":

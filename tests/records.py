@@ -14,7 +14,7 @@ import platform
 import subprocess
 import sys
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 SECONDS: Final = ROOT / ".pytest_cache" / "seconds.json"
@@ -34,12 +34,12 @@ def write_seconds(target: str, took: float) -> None:
     SECONDS.write_text(json.dumps({**seconds(), target: round(took, 1)}), encoding="utf-8")
 
 
-def write_row(name: str, figure: str, *, command: str, peer: str = "") -> None:
+def write_row(name: str, figure: str, *, command: str, **more: Any) -> None:
     """Write a row of docs/quality.md."""
     sys.path.append(str(ROOT / "benchmarks"))
     from common.evidence import record
 
-    record(name, figure, peer=peer, command=command)
+    record(name, figure, command=command, **more)
 
 
 def write_green_run(target: str, *, passed: int, skipped: int, took: float) -> None:

@@ -301,14 +301,15 @@ class RecordFormat(Protocol):
 
 MOST_GAMES: Final = 50
 MOST_MOVES: Final = 20_000
-"""Maximum numbers of games, and of moves of all games, in a file that is opened."""
+"""Maximum numbers of games that are opened of a file, and of all their moves."""
+ONLY_FIRST: Final = f"only the first {MOST_GAMES} games are opened; split the file for the rest"
+"""A warning."""
 
 
-def refuse_long(source: str, *, games: int = 0, moves: int = 0) -> None:
-    """Raise `RecordError` if a file holds too many games or moves; readers ask before the work."""
-    if games > MOST_GAMES or moves > MOST_MOVES:
-        most = f"{MOST_GAMES} games or {MOST_MOVES} moves"
-        raise RecordError(f"{source}: holds more than {most}; split the file")
+def refuse_long(source: str, *, moves: int) -> None:
+    """Raise `RecordError` if games have too many moves; readers ask before the work."""
+    if moves > MOST_MOVES:
+        raise RecordError(f"{source}: has more than {MOST_MOVES} moves; split the file")
 
 
 @runtime_checkable
@@ -318,7 +319,7 @@ class ReadableFormat(RecordFormat, Protocol):
     def read(self, data: bytes, *, source: str) -> list[GameRecord]:
         """Return the games of a file, at least one.
 
-        It calls `refuse_long` before it plays the games.
+        It plays at most `MOST_GAMES` of them, and calls `refuse_long` before.
 
         Args:
           data: the file, of untrusted origin.

@@ -162,7 +162,6 @@ def test_bad_files_are_refused_with_a_reason(files: dict[str, bytes]) -> None:
         "moves.json": (files["game.json"].replace(b'"senses"', b'"sense"'), "senses"),
         "chess.pgn": (b"1. e4 Zf3 *", "Zf3"),
         "no_suffix": (SGF, "names end in"),
-        "many.sgf": (SGF * 51, "more than 50"),
     }
     for name, (data, reason) in bad.items():
         with pytest.raises(RecordError, match=re.escape(name)) as caught:
@@ -247,9 +246,8 @@ def test_a_name_is_no_path(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "file", "said"),
     [
-        ("x.pgn", b'[Event "x"]\n\n1. e4 *\n\n' * 4_000, "more than 50 games"),
         ("x.pgn", b"1. Nf3 Nf6 2. Ng1 Ng8 " * 8_000, "too many moves"),
-        ("x.sgf", b"(;SZ[19]" + b";B[aa];W[aa]" * 11_000 + b")", "or 20000 moves"),
+        ("x.sgf", b"(;SZ[19]" + b";B[aa];W[aa]" * 11_000 + b")", "more than 20000 moves"),
     ],
 )
 def test_a_file_is_bounded_before_it_is_played(name: str, file: bytes, said: str) -> None:
@@ -257,6 +255,25 @@ def test_a_file_is_bounded_before_it_is_played(name: str, file: bytes, said: str
     with pytest.raises(RecordError, match=said):
         read_file(name, file)
     assert time.process_time() - began < 3, "played, a megabyte of it takes minutes"
+
+
+def test_the_first_games_of_a_collection_are_opened() -> None:
+    game, bad = b'[Event "x"]\n\n1. e4 *\n\n', b'[Event "x"]\n\n1. Zf3 *\n\n'
+    bare = b"1. e4 *\n\n"
+    for name, one, rest in (
+        ("x.pgn", game, game),
+        ("x.pgn", bare, bare),
+        ("x.pgn", game, bad),
+        ("x.sgf", SGF, SGF),
+    ):
+        assert not any("warnings" in record.tags for record in read_file(name, one * 50))
+        began = time.process_time()
+        first, *others = read_file(name, one * 50 + rest * 4_000)
+        assert time.process_time() - began < 10, "all were read"
+        assert len(others) == 49
+        assert not any("warnings" in record.tags for record in others)
+        warnings: Any = first.tags["warnings"]
+        assert warnings[-1].startswith("only the first 50 games are opened")
 
 
 def test_uploads_are_bounded(browser: Browser) -> None:

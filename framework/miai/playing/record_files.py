@@ -70,7 +70,7 @@ def read_records(
             reasons.append(one_line(str(error)))
     else:
         raise RecordError("; ".join(reasons))
-    refuse_long(shown, games=len(records), moves=sum(len(record.moves) for record in records))
+    refuse_long(shown, moves=sum(len(record.moves) for record in records))
     for number, record in enumerate(records, start=1):
         place = shown if len(records) == 1 else f"{shown}, game {number}"
         try:

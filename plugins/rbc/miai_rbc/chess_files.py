@@ -25,7 +25,7 @@ from miai.parameters import build_parameters
 from miai.plain import Json
 from miai.playing.openings import Opening, check_file, read_text
 from miai.playing.replay import add_tree, added_notes, is_same_game, record_of_actions
-from miai.record import MOST_MOVES, GameRecord, refuse_long
+from miai.record import MOST_GAMES, MOST_MOVES, ONLY_FIRST, GameRecord
 from miai.values import Evaluation, ValueUnit
 from miai_rbc.kernels.bitboards import WIN
 from miai_rbc.rbc_parameters import PgnParameters, RbcParameters
@@ -257,12 +257,10 @@ def games_of(
 
     Raises:
       ConfigError: not PGN, an illegal move, or too many moves; names source, game and ply.
-      RecordError: too many games for records.
     """
-    parts, room = [text], _Room(MAX_MOVES)
+    parts, room = iter([text]), _Room(MAX_MOVES)
     if refused is not None:
         parts, room = _apart(text), _Room(3 * MOST_MOVES // 2)
-        refuse_long(source, games=len(parts))
     number = 0
     for part in parts:
         begin = number + 1
@@ -275,6 +273,8 @@ def games_of(
                 if (game := _read_game(file, builder)) is None:
                     break
                 number += 1
+                if refused is not None and number > MOST_GAMES:
+                    break
                 variant = game.headers.get("Variant", "Standard")
                 if variant.casefold() not in _STANDARD:
                     what = f"is of the variant {variant[:MAX_NAME]!r}, not of chess"
@@ -285,10 +285,13 @@ def games_of(
                 raise
             refused.append(error)
             number = max(number, begin)
+        if refused is not None and number > MOST_GAMES:
+            refused.append(ConfigError(ONLY_FIRST))
+            return
 
 
-def _apart(text: str) -> list[str]:
-    """Return the games of a text, each behind empty lines, so that its lines keep their numbers.
+def _apart(text: str) -> Iterator[str]:
+    """Yield the games of a text, each behind empty lines, so that its lines keep their numbers.
 
     A game begins where a tag follows moves.
     """
@@ -301,8 +304,8 @@ def _apart(text: str) -> list[str]:
             begins.append(number)
             moves = False
     lines = text.split("\n")
-    ends = [*begins[1:], len(lines)]
-    return ["\n" * a + "\n".join(lines[a:b]) for a, b in zip(begins, ends, strict=True)]
+    for begin, end in zip(begins, [*begins[1:], len(lines)], strict=True):
+        yield "\n" * begin + "\n".join(lines[begin:end])
 
 
 @dataclass
@@ -513,7 +516,6 @@ class PgnRecords:
         try:
             text = decoded(data, source=source)
             for where, game in games_of(text, _WHOLE, source=source, refused=refused):
-                refuse_long(source, games=len(records) + 1)
                 try:
                     records.append(_record(game, where))
                 except RecordError as error:

@@ -22,7 +22,15 @@ from miai.playing.replay import (
     is_same_game,
     record_of_actions,
 )
-from miai.record import GameRecord, MoveRecord, PlayerRecord, Termination, refuse_long
+from miai.record import (
+    MOST_GAMES,
+    ONLY_FIRST,
+    GameRecord,
+    MoveRecord,
+    PlayerRecord,
+    Termination,
+    refuse_long,
+)
 from miai.values import Evaluation, ValueUnit
 from miai_go.rules.board import BLACK, WHITE
 from miai_go.rules.coordinates import vertex
@@ -141,15 +149,16 @@ class SgfRecords:
         refused: list[Exception] = []
         try:
             games = read_bytes(data, source=source)
-            nodes = sum(game.length for game in games)
-            refuse_long(source, games=len(games), moves=nodes - len(games))
-            for game in games:
+            opened = games[:MOST_GAMES]
+            refuse_long(source, moves=sum(game.length - 1 for game in opened))
+            for game in opened:
                 try:
                     records.append((game, _record(game)))
                 except (MiaiError, ValueError) as error:
                     refused.append(error)
             if not records:
                 raise refused[0]
+            refused += [RecordError(ONLY_FIRST)] * (len(games) > MOST_GAMES)
         except (MiaiError, ValueError) as error:
             if isinstance(error, RecordError):
                 raise
