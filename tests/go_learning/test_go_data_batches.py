@@ -225,8 +225,9 @@ def test_last_batches_may_be_left_out(data: GoDataset) -> None:
     assert [len(b) for b in data.batches(32, drop_last=True)] == [32] * count
     with pytest.raises(DataError, match="there is no batch"):
         data.batches(32, start=count + 2)
-    with pytest.raises(DataError, match="batch_size"):
-        data.batches(0)
+    for size, seed, epoch in ((0, 0, 0), (32, -1, 0), (32, 0, -1)):
+        with pytest.raises(DataError, match="at least 1, 0 and 0"):
+            data.batches(size, seed=seed, epoch=epoch)
 
 
 def test_splits_part_games_once_and_for_all() -> None:
