@@ -53,6 +53,13 @@ def only(events: list[JobEvent]) -> Failed:
     return event
 
 
+def test_workers_have_more_jobs_ahead_the_shorter_they_are() -> None:
+    pool = make_pool()
+    for seconds, depth in ((0.05, 3), (0.1, 2), (0.0, 3), (0.01, 3), (0.0, 4), (1.0, 1), (0.0, 1)):
+        pool.count(seconds)
+        assert pool.depth == depth
+
+
 def test_all_jobs_are_performed_by_as_many_workers_as_allowed() -> None:
     jobs = [echo(n, seconds=0.05) for n in range(12)]
     with make_pool() as pool:
