@@ -180,7 +180,7 @@ def _gradient(tree: Tree, policy: Policy) -> Policy:
     """Return what each sequence earns its player where it ends the game, (slots + 2,)."""
     from miai.equilibria.kernels.sequence_form import gradient
 
-    reach, values = np.empty((2, tree.slots + 2))
+    reach, values = np.empty(tree.slots + 2), np.empty(tree.slots + 2)
     gradient(tree.form[:], policy, reach, values)
     if tree.is_walked:
         _walk(tree.found, tree.players, reach, values, ends=0)
@@ -459,7 +459,7 @@ class Unfolding:
         before, edge = self._steps.rows.T
         on_a_way = np.zeros(len(before), np.bool_)
         steps = np.concatenate([self._firsts.rows[:, 1], *(batch.step for batch in waiting)])
-        while len(steps := np.unique(steps[steps != NOTHING])):
+        while len(steps := np.unique(steps[(steps != NOTHING) & ~on_a_way[steps]])):
             on_a_way[steps] = True
             steps = before[steps]
         numbers = np.append(np.cumsum(on_a_way) - 1, NOTHING)  # that of NOTHING is the last
