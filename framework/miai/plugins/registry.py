@@ -124,8 +124,8 @@ class Component(Generic[T]):
         except Exception as error:
             self._raise_missing_extra(error, str(self.factory))
             raise PluginLoadError(
-                f"{self.title}: its factory failed: {type(error).__name__}: {error}; a defect of "
-                "the plugin, which `miai plugins check` may explain"
+                f"{self.title}: its factory failed: {type(error).__name__}: {error}; if the "
+                "parameters are right, a defect of the plugin: `miai plugins check` may explain it"
             ) from error
 
     def checked(self, component: Any) -> T:
