@@ -3,7 +3,8 @@
 Each file of `benchmarks/results` is a section of a page: rows that commands measured, and notes on
 what was tried. `record` writes what a command has just measured into its row, and regenerates the
 pages: `docs/benchmarks.md` and `docs/quality.md` are made from the rows alone, and a row is marked
-as old when a file under it has changed since. `make format` makes the pages without measuring
+as old when a file under it has changed since. Where another page tells a row's figures, its origin
+stands between ``<!--row NAME-->`` and ``<!---->``. `make format` makes the pages without measuring
 anything, and `make check` fails where a mark is missing.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -25,6 +27,8 @@ from common.conditions import commit, machine
 ROOT: Final = Path(__file__).parents[2]
 OLD: Final = "**old**"
 UNKNOWN: Final = "not recorded"
+ORIGIN: Final = re.compile(r"<!--row ([\w-]+)-->.*?<!---->", re.DOTALL)
+"""The origin of a row on a page."""
 
 EXPLANATION: Final = f"""\
 Each row names the command that measured it, the machine, the date and the commit, or says \
@@ -212,9 +216,17 @@ def write_section(path: Path, section: Section) -> None:
 
 
 def pages(root: Path = ROOT) -> dict[Path, str]:
-    """Return the pages by their files."""
+    """Return the pages, and those that tell the origin of a row, by their files."""
     by_name = {path.stem: section for path, section in sections(root).items()}
-    return {
+    known = rows(root)
+
+    def origin(found: re.Match[str]) -> str:
+        row = known[found[1]]
+        return f"<!--row {row.name}-->`{row.command}`{row.origin(root)}<!---->"
+
+    texts = {path: path.read_text("utf-8") for path in sorted((root / "docs").glob("*.md"))}
+    told = {path: ORIGIN.sub(origin, text) for path, text in texts.items() if ORIGIN.search(text)}
+    return told | {
         root / "docs" / f"{name}.md": "\n\n".join(
             [head.rstrip(), *(by_name[section].markdown(root) for section in names)]
         )

@@ -123,9 +123,6 @@ def test_resemblance_agrees_with_datasketch(seed: int, share: float) -> None:
     assert abs(hashes[0].jaccard(hashes[1]) - true) <= reach
 
 
-# -- the rule of `minhash`: which share of the inner set lies in the outer one --------------------
-
-
 def passed(bounds: MinHashBounds, parts: set[int], *, supersets: bool) -> set[int]:
     """Return the numbers of the recorded beliefs, as values, that may contain or be in a set."""
     shelf = (bounds._lower if supersets else bounds._upper)["public", 1]

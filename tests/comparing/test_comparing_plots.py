@@ -116,9 +116,6 @@ def test_a_depth_is_reached_after_the_times_of_all_depths_up_to_it() -> None:
     assert reached([first, row_of("a", 2, incomplete=1), second]) == one
 
 
-# -- intervals: Wilson's by scipy, the bootstrap by how often it covers ---------------------------
-
-
 @pytest.mark.parametrize("total", [1, 2, 7, 30, 1000])
 def test_wilson_is_that_of_scipy(total: int) -> None:
     for count in {0, 1, total // 3, total - 1, total}:

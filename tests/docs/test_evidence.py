@@ -62,6 +62,8 @@ def test_a_recorded_row_is_on_the_page_with_where_it_comes_from(root: Path) -> N
     assert first.startswith(f"| first | 7 ms (6 to 8) | {origin}")
     assert second == f"| second | {evidence.UNKNOWN} | `run` |"
     assert first in (root / "docs" / "page.md").read_text(encoding="utf-8")
+    (told := root / "docs" / "told.md").write_text("7 ms (<!--row first-->\nx<!---->)\n")
+    assert evidence.pages(root)[told] == f"7 ms (<!--row first-->{origin}<!---->)\n"
 
 
 def test_a_row_is_marked_when_its_code_changes(root: Path) -> None:
@@ -92,6 +94,12 @@ def test_the_pages_are_made_from_the_rows(path: Path) -> None:
     """All but the marks: a change of code alone makes no test fail, `make check` looks at them."""
     stored = path.read_text(encoding="utf-8").replace(f", {evidence.OLD}", "")
     assert stored == PAGES[path].replace(f", {evidence.OLD}", ""), "run `make format`"
+
+
+def test_a_figure_on_another_page_has_its_origin() -> None:
+    for path in (evidence.ROOT / "docs").glob("*.md"):
+        text = evidence.ORIGIN.sub("", path.read_text("utf-8"))
+        assert "(`python benchmarks/" not in text, path
 
 
 def test_the_benchmarks_are_read_in_ten_minutes() -> None:

@@ -177,9 +177,6 @@ def test_positions_with_the_same_key_have_the_same_answer(seed: int) -> None:
     assert met > 10
 
 
-# -- families --------------------------------------------------------------------------------------
-
-
 LARGEST = 19
 MEMBERS = {member.name: member for member in members()}
 
