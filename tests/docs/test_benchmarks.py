@@ -58,6 +58,7 @@ SMALL = {
     ),
     "cold_start.py": ("--help",),  # compiles for half a minute
     "rbc_belief.py": ("--sizes", "1000", "--repeats", "1"),
+    "dark_chess.py": ("--sizes", "100", "--games", "1", "--repeats", "1"),
     "belief_search.py": ("--roots", "1", "--repeats", "1", "--games", "phantom-hard", "phantom"),
     "sketches.py": (
         *("--sizes", "1000", "--repeats", "1"),

@@ -459,9 +459,10 @@ class Unfolding:
         before, edge = self._steps.rows.T
         on_a_way = np.zeros(len(before), np.bool_)
         steps = np.concatenate([self._firsts.rows[:, 1], *(batch.step for batch in waiting)])
-        while len(steps := np.unique(steps[(steps != NOTHING) & ~on_a_way[steps]])):
+        while len(steps := np.unique(steps[steps != NOTHING])):
             on_a_way[steps] = True
             steps = before[steps]
+            steps = steps[~on_a_way[steps]]
         numbers = np.append(np.cumsum(on_a_way) - 1, NOTHING)  # that of NOTHING is the last
         self._steps = _Column(np.int32, 2)
         self._steps.add(np.stack([numbers[before[on_a_way]], edge[on_a_way]], axis=1))
